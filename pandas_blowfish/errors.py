@@ -1,0 +1,314 @@
+"""Every exception of the library, under one base class; none ever shows a value from a row.
+
+Each message says what happened, what is allowed and how to fix it, and each error carries its
+facts as attributes. Names of columns and declared bounds may appear, rows never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+
+class BlowfishError(Exception):
+    """Base class of every error raised on purpose by this library."""
+
+    def __str__(self) -> str:
+        """Return the plain message (a KeyError would quote it)."""
+        return str(self.args[0]) if self.args else ""
+
+
+def _message(what: str, allowed: str = "", fix: str = "") -> str:
+    """Return the three-part text of an error."""
+    lines = [what]
+    if allowed:
+        lines.append(f"  allowed: {allowed}")
+    if fix:
+        lines.append(f"  fix: {fix}")
+    return "\n".join(lines)
+
+
+class ArgumentError(BlowfishError, ValueError):
+    """An argument has a value that no reading makes sense of."""
+
+    def __init__(self, argument: str, problem: str, *, allowed: str = "", fix: str = "") -> None:
+        self.argument, self.problem, self.allowed, self.fix = argument, problem, allowed, fix
+        super().__init__(_message(f"{argument}: {problem}.", allowed, fix))
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument has a type that is not taken."""
+
+
+class EpsilonError(ArgumentError):
+    """An epsilon is not a positive finite number."""
+
+
+class SchemaError(BlowfishError, ValueError):
+    """A schema does not say what a domain needs, or says what we cannot honour."""
+
+    def __init__(self, column: str | None, problem: str, *, fix: str) -> None:
+        self.column, self.problem, self.fix = column, problem, fix
+        where = f"column {column!r}: " if column is not None else "schema: "
+        super().__init__(_message(f"{where}{problem}.", fix=fix))
+
+
+class SecretError(BlowfishError, ValueError):
+    """A secret does not fit the column it is written on."""
+
+    def __init__(self, column: str | None, problem: str, *, fix: str) -> None:
+        self.column, self.problem, self.fix = column, problem, fix
+        where = f"secret of {column!r}: " if column is not None else "secret: "
+        super().__init__(_message(f"{where}{problem}.", fix=fix))
+
+
+class DeclaredValueError(BlowfishError, ValueError):
+    """A constant written by the user is not a declared value of its column."""
+
+    def __init__(self, column: str, problem: str, *, allowed: str) -> None:
+        self.column, self.problem, self.allowed = column, problem, allowed
+        super().__init__(_message(f"column {column!r}: {problem}.", allowed))
+
+
+class UndeclaredColumnError(BlowfishError, KeyError):
+    """A query named a column that has no declared domain."""
+
+    def __init__(self, column: object, declared: Sequence[str]) -> None:
+        self.column, self.declared = column, list(declared)
+        super().__init__(
+            _message(
+                f"column {column!r} has no declared domain.",
+                ", ".join(self.declared),
+                "add it to the schema; a domain is never read from the rows.",
+            )
+        )
+
+
+class UnboundedColumnError(BlowfishError, ValueError):
+    """A query needs the cells of a column that declares no bounds."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        super().__init__(
+            _message(
+                f"column {column!r} declares no bounds, so it has no cells to count.",
+                fix="add Check.in_range(low, high) to the schema (and step= for floats).",
+            )
+        )
+
+
+class DomainTooLargeError(BlowfishError, ValueError):
+    """An answer, or an enumeration, would have more cells than can be handled."""
+
+    def __init__(self, what: str, size: int, limit: int, *, fix: str) -> None:
+        self.what, self.size, self.limit = what, size, limit
+        super().__init__(_message(f"{what} has {size:,} entries; the limit is {limit:,}.", fix=fix))
+
+
+class UnsupportedPolicyError(BlowfishError, ValueError):
+    """A policy makes a promise that this verb cannot yet keep, so it refuses."""
+
+    def __init__(self, feature: str, *, fix: str) -> None:
+        self.feature = feature
+        super().__init__(_message(f"no verb supports {feature} yet, so nothing is released.", fix=fix))
+
+
+class UnknownStrategyError(BlowfishError, ValueError):
+    """A strategy was named that does not exist for this query."""
+
+    def __init__(self, strategy: object, known: Sequence[str]) -> None:
+        self.strategy, self.known = strategy, list(known)
+        super().__init__(_message(f"unknown strategy {strategy!r}.", ", ".join(known)))
+
+
+class ScaleError(BlowfishError, ValueError):
+    """The noise a query needs is too large to be drawn exactly in 64 bits."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(
+            _message(
+                f"the noise scale this query needs exceeds {limit:,}: the answer would be noise only.",
+                fix="ask with a larger epsilon, or a query of smaller sensitivity.",
+            )
+        )
+
+
+class FrameError(BlowfishError, ValueError):
+    """A frame cannot be used for what was asked; names columns only."""
+
+    def __init__(self, problem: str, *, fix: str, columns: Sequence[str] = ()) -> None:
+        self.problem, self.fix, self.columns = problem, fix, list(columns)
+        super().__init__(_message(f"{problem}.", fix=fix))
+
+
+class OutsideDomainError(FrameError):
+    """Some row holds a value, or a null, that its column does not declare."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        names = ", ".join(repr(column) for column in columns)
+        super().__init__(
+            f"rows lie outside the declared domain of {names}",
+            columns=columns,
+            fix="bf.check(frame, policy) counts them; mend the rows, widen the schema, "
+            'declare nullable=True, or say outside="clip" for ordered columns.',
+        )
+
+
+class NotProtectedError(FrameError):
+    """A release was asked of a frame that carries no protection record."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this frame is not protected",
+            fix="df = df.blowfish.protect(policy, epsilon=1); merge, pivot and CSV lose the record.",
+        )
+
+
+class NotReleasedError(FrameError):
+    """A question about a release was asked of a frame that is not one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this frame carries no receipt",
+            fix="ask it of the frame a verb returned, such as df.blowfish.hist(...); keep its attrs.",
+        )
+
+
+class StaleFrameError(FrameError):
+    """The rows are not the rows that were sealed under this dataset name."""
+
+    def __init__(self, dataset: str, what: str) -> None:
+        self.dataset, self.what = dataset, what
+        super().__init__(
+            f"{what} not what was sealed as dataset {dataset!r}",
+            fix="release from the frame protect() returned; to ask about some of its rows "
+            "use .where() rather than filtering; other rows are another dataset with its own name.",
+        )
+
+
+class LedgerError(BlowfishError):
+    """Something is wrong with a ledger."""
+
+
+class LedgerNotFoundError(LedgerError, FileNotFoundError):
+    """The ledger a frame or a call points to does not exist here."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(
+            _message(
+                f"ledger {location!r} does not exist here; a lost ledger is never replaced by a new one.",
+                fix="give the right path, or restore the file. An in-memory ledger lives in one process: "
+                'to share a frame between processes protect it with ledger="budget.db".',
+            )
+        )
+
+
+class UnknownDatasetError(LedgerError, KeyError):
+    """The ledger holds no dataset of this name."""
+
+    def __init__(self, dataset: str, known: Sequence[str]) -> None:
+        self.dataset, self.known = dataset, list(known)
+        super().__init__(
+            _message(
+                f"the ledger holds no dataset {dataset!r}.",
+                ", ".join(known) or "it is empty",
+                "protect the frame with this ledger and dataset name first.",
+            )
+        )
+
+
+class LedgerTamperedError(LedgerError):
+    """The hash chain does not hold: an entry was edited, deleted, reordered or cut off."""
+
+    def __init__(self, entry: int | None, problem: str) -> None:
+        self.entry, self.problem = entry, problem
+        where = f"entry {entry}: " if entry is not None else ""
+        super().__init__(_message(f"{where}{problem}.", fix="restore the ledger from a trusted copy."))
+
+
+class LedgerKeyError(LedgerError):
+    """BLOWFISH_LEDGER_KEY is set for an unkeyed ledger, or missing or wrong for a keyed one."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(_message(f"{problem}.", fix="set BLOWFISH_LEDGER_KEY as when the ledger was begun."))
+
+
+class InsufficientBudgetError(LedgerError):
+    """A charge would take the dataset over its total."""
+
+    def __init__(self, dataset: str, requested: Fraction, remaining: Fraction, total: Fraction) -> None:
+        self.dataset, self.requested, self.remaining, self.total = dataset, requested, remaining, total
+        super().__init__(
+            _message(
+                f"dataset {dataset!r}: requested {requested}, remaining {remaining}, total {total}.",
+                f"epsilon <= {remaining}" if remaining else "only answers that cost 0",
+                "ask with a smaller epsilon, reuse an earlier release by its name=, "
+                "or raise the total on the record with Ledger.raise_budget.",
+            )
+        )
+
+
+class ClosedDatasetError(LedgerError):
+    """A dataset takes no more charges."""
+
+    def __init__(self, dataset: str, reason: str) -> None:
+        self.dataset, self.reason = dataset, reason
+        super().__init__(_message(f"dataset {dataset!r} is closed: {reason}."))
+
+
+class BudgetMismatchError(LedgerError, ValueError):
+    """A dataset was protected again with another total."""
+
+    def __init__(self, dataset: str, asked: Fraction, total: Fraction) -> None:
+        self.dataset, self.asked, self.total = dataset, asked, total
+        super().__init__(
+            _message(
+                f"dataset {dataset!r} has a total of {total}, not {asked}.",
+                f"epsilon={str(total)!r}",
+                "raise it on the record with Ledger.raise_budget(dataset, total), or use another dataset name.",
+            )
+        )
+
+
+class PolicyMismatchError(LedgerError, ValueError):
+    """A dataset was protected again under another policy, clipping or unit."""
+
+    def __init__(self, dataset: str, what: str) -> None:
+        self.dataset, self.what = dataset, what
+        super().__init__(
+            _message(
+                f"dataset {dataset!r} was first protected with another {what}.",
+                "the same one, or (for a policy without public facts) one that implies it",
+                "protect with the first one, or use another dataset name (a new budget, on the record).",
+            )
+        )
+
+
+class NameTakenError(LedgerError, ValueError):
+    """A release name already stands for another query on the same dataset."""
+
+    def __init__(self, dataset: str, name: str) -> None:
+        self.dataset, self.name = dataset, name
+        super().__init__(
+            _message(
+                f"the name {name!r} already stands for another query on dataset {dataset!r}.",
+                fix="repeat that query exactly, or choose another name=.",
+            )
+        )
+
+
+class TestNoiseError(LedgerError):
+    """Replayed test noise was about to be charged to a file ledger."""
+
+    __test__ = False  # not a test class, whatever pytest makes of the name
+
+    def __init__(self) -> None:
+        super().__init__(
+            _message(
+                "bf.testing.replay noise is predictable and may not be charged to a file ledger.",
+                fix="leave the replay block, or protect with the in-memory ledger.",
+            )
+        )

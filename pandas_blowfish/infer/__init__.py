@@ -1,0 +1,1 @@
+"""Post-processing of released numbers: free, never sees rows."""

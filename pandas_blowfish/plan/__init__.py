@@ -1,0 +1,1 @@
+"""What will be measured and how wrong it will be. Never sees rows."""

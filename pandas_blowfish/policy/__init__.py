@@ -1,0 +1,1 @@
+"""What is promised: domains, secret graphs, public facts. Never sees rows."""
