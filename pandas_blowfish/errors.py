@@ -73,13 +73,13 @@ class DeclaredValueError(BlowfishError, ValueError):
 class UndeclaredColumnError(BlowfishError, KeyError):
     """A query named a column that has no declared domain."""
 
-    def __init__(self, column: object, declared: Sequence[str]) -> None:
+    def __init__(self, column: object, declared: Sequence[str], fix: str = "") -> None:
         self.column, self.declared = column, list(declared)
         super().__init__(
             _message(
                 f"column {column!r} has no declared domain.",
                 ", ".join(self.declared),
-                "add it to the schema; a domain is never read from the rows.",
+                fix or "add it to the schema; a domain is never read from the rows.",
             )
         )
 

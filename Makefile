@@ -1,0 +1,37 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test bench clean
+
+demo: .venv/.demo
+	$(BIN)/python -m pandas_blowfish.demo
+
+test: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest --doctest-modules pandas_blowfish tests -n 2 --dist loadgroup
+
+bench: .venv/.bench
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/hist.py
+	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/startup.py
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/.test: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	touch $@ .venv/.demo
+
+.venv/.bench: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,bench]"
+	touch $@

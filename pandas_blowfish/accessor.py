@@ -1,0 +1,161 @@
+"""df.blowfish: reads arguments, delegates. No maths, no state, and no row is touched here."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.kernel.ledger import Budget, Ledger
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.answer import answer
+from pandas_blowfish.queries.count import plan_count
+from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.planner import Planner
+from pandas_blowfish.queries.protect import Opened, opened, protect
+from pandas_blowfish.release import Receipt, interval, receipt_of
+
+
+@pd.api.extensions.register_dataframe_accessor("blowfish")
+class BlowfishAccessor:
+    """Blowfish privacy on a DataFrame: protect it, then release noisy answers from it.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> patients = bf.datasets.patients(1_000)
+        >>> df = patients.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
+        >>> ages = df.blowfish.hist("age", epsilon="0.25")
+        >>> ages.shape, df.blowfish.budget
+        ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def protect(
+        self,
+        policy: Any,
+        *,
+        epsilon: Any,
+        dataset: str | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        outside: str = "error",
+        unit: str | None = None,
+    ) -> pd.DataFrame:
+        """Return this frame bound to a policy, a budget and a ledger; every release starts here.
+
+        Args:
+            policy: A `bf.Policy`, or a pandera schema to make one of.
+            epsilon: The total that all releases together may lose; 0.1 means exactly 1/10.
+            dataset: The name the budget is kept under. Protecting the same rows under the same name
+                continues the same budget. Required with a file ledger.
+            ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
+            outside: "error" refuses values outside the declared domain, "clip" puts numbers beyond
+                the bounds into the nearest cell (the promise then concerns the clipped values).
+            unit: A column that names who a row is about; repeats are refused.
+
+        Raises:
+            OutsideDomainError: Some row is outside the declared domain (names columns only).
+            StaleFrameError, PolicyMismatchError, BudgetMismatchError: The name is bound to other rows,
+                another policy, another total.
+        """
+        return protect(
+            self._frame, policy, epsilon=epsilon, dataset=dataset, ledger=ledger, outside=outside, unit=unit
+        )
+
+    def hist(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any,
+        bins: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie in each cell of one or several columns.
+
+        Args:
+            columns: A column, or a list of them: the index lists their full declared domain.
+            epsilon: What the release may cost.
+            bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
+                {"name": [values], ...}; for several columns a dict of those by column.
+            strategy: "auto", or the name of what to measure.
+            post: True for non-negative counts consistent with the public row count and with totals
+                the policy leaves exact; False for the unbiased answers.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `count` and `std` (standard error before shape constraints), its receipt in
+            `attrs["blowfish"]` and at `.blowfish.receipt`.
+        """
+        source = self._opened()
+        plan = plan_hist(source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy)
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def count(
+        self, *, epsilon: Any, strategy: str = "auto", post: bool = True, name: str | None = None
+    ) -> pd.DataFrame:
+        """Release how many rows there are: exact and free while the row count is public."""
+        source = self._opened()
+        return answer(
+            plan_count(source.policy, epsilon=epsilon, strategy=strategy), self._frame, source, post=post, name=name
+        )
+
+    @property
+    def plan(self) -> Planner:
+        """Return the verbs without data: what a query would cost and how wrong it would be."""
+        return Planner(self.policy)
+
+    @property
+    def policy(self) -> Policy:
+        """Return the policy this frame is protected by."""
+        return self._opened().policy
+
+    @property
+    def budget(self) -> Budget:
+        """Return total, spent and remaining epsilon, as exact fractions."""
+        source = self._opened()
+        return source.ledger.budget(source.dataset.name)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return the ledger this frame is charged to."""
+        return self._opened().ledger
+
+    @property
+    def receipt(self) -> Receipt:
+        """Return the receipt of a released frame."""
+        return receipt_of(self._frame)
+
+    def interval(self, level: Any = 0.95) -> pd.DataFrame:
+        """Return `low` and `high` for each count of a released frame."""
+        return interval(self._frame, level)
+
+    def _opened(self) -> Opened:
+        return opened(self._frame.attrs.get("blowfish"))
+
+    def __repr__(self) -> str:
+        try:
+            if self._frame.attrs.get("blowfish", {}).get("kind") == "release":
+                return repr(self.receipt)
+            source = self._opened()
+        except BlowfishError as error:
+            return f"BlowfishAccessor: {error}"
+        budget = source.ledger.budget(source.dataset.name)
+        used = round(20 * budget.spent / budget.total)
+        bar = "#" * used + "-" * (20 - used)
+        lines = [f"dataset {source.dataset.name!r} in ledger {source.ledger.location}"]
+        lines.append(f"budget [{bar}] spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
+        return "\n".join([*lines, repr(source.policy)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def of(frame: pd.DataFrame) -> BlowfishAccessor:
+    """Return `frame.blowfish`, typed: type checkers see the plain attribute as a Series."""
+    return BlowfishAccessor(frame)

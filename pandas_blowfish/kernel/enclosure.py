@@ -1,0 +1,85 @@
+"""Integer enclosures of exponentials, and the exact cell limits of the noise; never sees rows.
+
+A real number x is enclosed at some `bits` by integers (lower, upper) with lower <= 2**bits * x <= upper.
+Lower ends are rounded down and upper ends up, in Python integers, so no rounding can spoil an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+
+def exp_negative(exponent: Fraction, bits: int) -> tuple[int, int]:
+    """Enclose exp(-exponent) at `bits`, for any exponent >= 0.
+
+    Examples:
+        >>> exp_negative(Fraction(1), 20)  # 2**20 / e = 385749.8
+        (385749, 385750)
+
+    Proof note:
+        Requires: exponent >= 0.
+        Ensures:  lower <= 2**bits * exp(-exponent) <= upper.
+        Because:  at exponent / 2**halvings < 2**-8 each term of the alternating series is rounded down by
+                  less than 2 units, the first one left out too; each squaring rounds outwards.
+        Checked:  tests/kernel/test_enclosure.py::test_exponential_is_enclosed
+    """
+    if exponent > bits:
+        return 0, 1  # exp(-x) < 2**-x
+    p, q = exponent.numerator, exponent.denominator
+    halvings = (p // q).bit_length() + 8
+    guard = halvings + 16
+    term = total = one = 1 << (bits + guard)
+    terms = 1
+    while term:
+        term = term * p // ((q * terms) << halvings)
+        total += -term if terms % 2 else term
+        terms += 1
+    lower, upper = max(total - 2 * terms, 0), min(total + 2 * terms, one)
+    for _ in range(halvings):
+        lower, upper = _times(lower, lower, upper, upper, bits + guard)
+    return lower >> guard, -(-upper >> guard)
+
+
+def cell_limits(rate: Fraction, width: int, count: int, bits: int) -> list[int]:
+    """Return floor(2**bits * T) for every limit T between the cells of (sign, high digit), in order.
+
+    With a = exp(-rate), A = exp(-rate * 2**width) and r = 1 / (1 + a), the limits are r - r A**(j + 1) for
+    0 <= j < count (not negative, high digit j below), then 1 - (1 - r) A**m for 0 <= m <= count (negative,
+    high digit m above). So cell c, between limits c - 1 and c, is high digit c for c <= count, and negative
+    with high digit c - count - 1 for c > count; high digit `count` stands for itself and everything larger.
+
+    Proof note:
+        Requires: rate > 0, count >= 1.
+        Ensures:  each integer is exactly floor(2**bits * T).
+        Because:  both ends of an enclosure of T have this floor; each T is irrational and strictly below 1,
+                  so the top may be capped at 2**bits - 1 and enough precision always decides.
+        Checked:  tests/kernel/test_enclosure.py::test_limits_equal_high_precision_values
+    """
+    extra = 64
+    while True:
+        enclosed = list(_enclosed_limits(rate, width, count, bits + extra))
+        floors = [lower >> extra for lower, _ in enclosed]
+        if floors == [min(upper >> extra, (1 << bits) - 1) for _, upper in enclosed]:
+            return floors
+        extra *= 2
+
+
+def _enclosed_limits(rate: Fraction, width: int, count: int, bits: int) -> Iterator[tuple[int, int]]:
+    """Enclose every limit of `cell_limits`, in order."""
+    one = 1 << bits
+    a_lower, a_upper = exp_negative(rate, bits)
+    ratio = exp_negative(rate * (1 << width), bits)
+    lower, upper = r_lower, r_upper = (one << bits) // (one + a_upper), -(-(one << bits) // (one + a_lower))
+    for _ in range(count):
+        lower, upper = _times(lower, ratio[0], upper, ratio[1], bits)
+        yield r_lower - upper, r_upper - lower
+    lower, upper = one - r_upper, one - r_lower
+    for _ in range(count + 1):
+        yield one - upper, one - lower
+        lower, upper = _times(lower, ratio[0], upper, ratio[1], bits)
+
+
+def _times(lower: int, by_lower: int, upper: int, by_upper: int, bits: int) -> tuple[int, int]:
+    """Multiply two enclosures of numbers >= 0, rounding outwards."""
+    return lower * by_lower >> bits, -(-upper * by_upper >> bits)

@@ -1,0 +1,79 @@
+"""Charge, count, add exact noise, record: the one function through which rows become a release.
+
+Sees rows, randomness and budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
+from pandas_blowfish.kernel.count import Ints, tally, unsealed
+from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
+from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
+from pandas_blowfish.plan.plan import Plan
+
+LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The noisy value of every measured row, and where the ledger says so."""
+
+    values: Ints
+    entry: Entry
+    budget: Budget
+
+
+def measure(
+    plan: Plan, frame: pd.DataFrame, ledger: Ledger, dataset: Dataset, facts: Mapping[str, Any], *, name: str | None = None
+) -> Measured:
+    """Return the noisy measurements of a plan, charged exactly once.
+
+    Args:
+        plan: What is measured, with what noise.
+        frame: The protected rows.
+        ledger: Where the charge is written.
+        dataset: What the rows were sealed as.
+        facts: What the entry says besides.
+        name: A name under which the answer is kept; the same query under it is answered from there.
+
+    Proof note:
+        Requires: the plan's loss is at most its cost (see the strategy's own note).
+        Ensures:  all releases of the dataset together lose at most its total.
+        Because:  the charge is committed before a row is counted, a failed charge raises before one is,
+                  and nothing but counts plus noise, or rows that no edge changes, leaves this function.
+        Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows
+    """
+    for scale in plan.scales.values:
+        check_scale(scale)
+    if replaying() and ledger.is_file:
+        raise TestNoiseError()
+    if name is not None and (kept := ledger.find(dataset.name, name)) is not None:
+        entry, answer = kept
+        if entry.body.get("query") != facts["query"]:
+            raise NameTakenError(dataset.name, name)
+        return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset.name))
+    if stale := unsealed(frame, plan.domain, dataset.binding):
+        raise StaleFrameError(dataset.name, stale)
+    entry, budget = ledger.charge(dataset.name, plan.cost, {**facts, "noise": noise_law()}, name=name)
+    counts = tally(frame, plan.measurement.tally, clip=dataset.binding["outside"] == "clip")
+    values = _noisy(plan, plan.measurement.measured(counts))
+    if name is not None:
+        ledger.store(entry, values.astype("<i8").tobytes())
+    return Measured(values, entry, budget)
+
+
+def _noisy(plan: Plan, exact: Ints) -> Ints:
+    """Return the measured rows with noise of their own scale each."""
+    values = np.clip(exact, -LIMIT, LIMIT)
+    for code, scale in enumerate(plan.scales.values):
+        rows = np.flatnonzero(plan.scales.codes == code)
+        if scale > 0 and len(rows):
+            values[rows] += discrete_laplace(scale, len(rows))
+    return np.clip(values, -LIMIT, LIMIT)

@@ -1,0 +1,166 @@
+"""The slow twin: edges, sensitivity and privacy loss by enumeration, with the witness pair.
+
+Never sees rows. Nothing here uses a closed form: `definition_edges` reads the policy's own words,
+`edge_loss` takes the maximum of MATH's one rule over the edges it is given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The largest privacy loss over some edges, and a pair of cells that attains it."""
+
+    value: Fraction | float
+    witness: tuple[int, int] | None
+
+
+def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
+    """Return max over edges (x, y) of sum_j |A[j,x] - A[j,y]| / b_j, exactly.
+
+    Args:
+        matrix: A, an integer sparse matrix, measured rows x cells.
+        scales: b, a fraction a row; a row of scale 0 must not change over any edge.
+        edges: Pairs of cells.
+
+    Examples:
+        >>> from scipy.sparse import csr_array
+        >>> edge_loss(csr_array([[1, 0], [0, 1]]), [Fraction(2)] * 2, np.array([[0, 1]]))
+        Loss(value=Fraction(1, 1), witness=(0, 1))
+    """
+    if not len(edges):
+        return Loss(Fraction(0), None)
+    by_cell, listed = matrix.tocsc(), list(scales)
+    distinct = sorted(set(listed))
+    group = np.array([distinct.index(scale) for scale in listed])
+    changes = np.zeros((len(edges), len(distinct)), dtype=np.int64)
+    for first in range(0, len(edges), 200_000):
+        part = edges[first : first + 200_000]
+        moved = abs(by_cell[:, part[:, 0]] - by_cell[:, part[:, 1]]).tocsr()
+        for number in range(len(distinct)):
+            changes[first : first + len(part), number] = moved[np.flatnonzero(group == number)].sum(axis=0)
+    patterns, places = np.unique(changes, axis=0, return_index=True)
+    losses = [_loss(pattern.tolist(), distinct) for pattern in patterns]
+    worst = max(range(len(losses)), key=losses.__getitem__)
+    a, b = edges[places[worst]]
+    return Loss(losses[worst], (int(a), int(b)))
+
+
+def database_sensitivity(matrix: Any, edges: Ints, cells: int, rows: int) -> int:
+    """Return the largest L1 change between neighbouring tables of `rows` rows, over all tables."""
+    dense, joined = matrix.toarray(), {(int(a), int(b)) for pair in edges for a, b in (pair, pair[::-1])}
+    worst = 0
+    for table in itertools.combinations_with_replacement(range(cells), rows):
+        answer = dense[:, list(table)].sum(axis=1)
+        for place, cell in enumerate(table):
+            for other in range(cells):
+                if (cell, other) in joined:
+                    moved = [*table[:place], other, *table[place + 1 :]]
+                    worst = max(worst, int(abs(dense[:, moved].sum(axis=1) - answer).sum()))
+    return worst
+
+
+def definition_edges(policy: Policy, columns: Sequence[str]) -> Ints:
+    """Return the edges that a query on some columns sees, from the words of the policy alone.
+
+    All pairs of whole records are tried: two are neighbours when they differ and each column either
+    stays or moves along its own secret; their projections on `columns` are returned.
+    """
+    whole = [range(attribute.size) for attribute in policy.domain]
+    names, place = list(policy.domain.columns), {name: k for k, name in enumerate(policy.domain.columns)}
+    allowed = [_moves(policy.secrets[(name,)], policy.domain[name]) for name in names]
+    shape = [policy.domain[column].size for column in columns]
+    seen: set[tuple[int, int]] = set()
+    records = list(itertools.product(*whole))
+    for x, y in itertools.combinations(records, 2):
+        if all(a == b or (a, b) in moves for a, b, moves in zip(x, y, allowed, strict=True)):
+            ends = [_flat([record[place[column]] for column in columns], shape) for record in (x, y)]
+            if ends[0] != ends[1]:
+                seen.add((min(ends), max(ends)))
+    return np.array(sorted(seen), dtype=np.int64).reshape(-1, 2)
+
+
+def _moves(secret: Mapping[str, Any], attribute: Attribute) -> set[tuple[int, int]]:
+    """Return the ordered pairs of one column's cells that its secret joins, straight from its words."""
+    pairs = set()
+    for a, b in itertools.permutations(range(attribute.cells), 2):
+        if _joined(secret, attribute, a, b):
+            pairs.add((a, b))
+    if attribute.nullable and secret["secret"] != "public" and secret.get("missing") != "public":
+        missing = attribute.cells
+        pairs |= {pair for cell in range(missing) for pair in ((cell, missing), (missing, cell))}
+    return pairs
+
+
+def _joined(secret: Mapping[str, Any], attribute: Attribute, a: int, b: int) -> bool:
+    kind = secret["secret"]
+    if kind == "threshold":
+        theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
+        return _gap(attribute, min(a, b), max(a, b)) < theta if _half_open(attribute) else _near(attribute, a, b, theta)
+    if kind == "partition":
+        groups = secret["groups"]
+        if set(groups) == {"width"}:
+            assert isinstance(attribute, Grid)
+            width = exact(groups["width"])
+            return a * attribute.step // width == b * attribute.step // width
+        return any(_holds(attribute, group, a) and _holds(attribute, group, b) for group in _listed(groups))
+    if kind == "edges":
+        return any({attribute.code(u), attribute.code(v)} == {a, b} for u, v in secret["pairs"])
+    return bool(kind == "full")
+
+
+def _half_open(attribute: Attribute) -> bool:
+    return isinstance(attribute, Grid)
+
+
+def _gap(attribute: Attribute, low: int, high: int) -> Fraction:
+    """Return the distance between the end of one bin and the start of another (bins are half-open)."""
+    assert isinstance(attribute, Grid)
+    return (high - low - 1) * attribute.step
+
+
+def _near(attribute: Attribute, a: int, b: int, theta: Fraction) -> bool:
+    assert isinstance(attribute, Values)
+    distance = abs(attribute.positions[a] - attribute.positions[b]) if attribute.numeric else Fraction(abs(a - b))
+    return distance <= theta
+
+
+def _listed(groups: Any) -> Iterator[Any]:
+    return iter(groups.values() if isinstance(groups, Mapping) else groups)
+
+
+def _holds(attribute: Attribute, group: Any, cell: int) -> bool:
+    if isinstance(group, Mapping):
+        return attribute.edge(group["low"]) <= cell < attribute.edge(group["high"])
+    return any(attribute.code(value) == cell for value in group)
+
+
+def _flat(codes: Sequence[int], shape: Sequence[int]) -> int:
+    flat = 0
+    for code, size in zip(codes, shape, strict=True):
+        flat = flat * size + code
+    return flat
+
+
+def _loss(changes: Sequence[int], scales: Sequence[Fraction]) -> Fraction | float:
+    total = Fraction(0)
+    for change, scale in zip(changes, scales, strict=True):
+        if change and not scale:
+            return math.inf
+        total += Fraction(change) / scale if change else 0
+    return total

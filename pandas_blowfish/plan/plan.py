@@ -1,0 +1,132 @@
+"""What a release will measure, what it costs and how wrong it will be: no data, no spend.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.policy import Policy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """One release, before it is made.
+
+    Attributes:
+        policy: The promise it keeps.
+        epsilon: What it was asked to cost; `cost` is what it will, 0 when it is exact.
+        measurement: The strategy: measured rows, scales, answers.
+        query: The question as plain data.
+        candidates: Every strategy that was considered, with its expected squared error.
+    """
+
+    policy: Policy
+    epsilon: Fraction
+    measurement: Identity
+    query: Mapping[str, Any]
+    candidates: pd.DataFrame
+
+    @property
+    def strategy(self) -> str:
+        """Return the name of what is measured; "exact" when nothing needs noise."""
+        return self.measurement.name if self.sensitivity else "exact"
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy rows between neighbours."""
+        return self.measurement.sensitivity
+
+    @property
+    def cost(self) -> Fraction:
+        """Return what will be charged: epsilon, or 0 for an exact answer."""
+        return self.epsilon if self.sensitivity else Fraction(0)
+
+    @property
+    def scale(self) -> Fraction:
+        """Return the largest noise scale."""
+        return max(self.scales.values)
+
+    @property
+    def scales(self) -> Scales:
+        """Return the noise scale of every measured row; 0 for what is exact and free."""
+        return self.measurement.scales
+
+    @property
+    def domain(self) -> Domain:
+        """Return the columns the release looks at, and their cells."""
+        return self.measurement.tally.domain
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+        return self.measurement.tally.index
+
+    @property
+    def proof(self) -> str:
+        """Return the privacy argument in one paragraph."""
+        return self.measurement.proof
+
+    def matrix(self) -> Any:
+        """Return the measured rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
+        return self.measurement.matrix()
+
+    @cached_property
+    def std(self) -> NDArray[np.float64]:
+        """Return the standard error of each answer, before shape constraints."""
+        return np.sqrt(self.measurement.variances)
+
+    @cached_property
+    def mse(self) -> float:
+        """Return the expected squared error, mean over the answers, before shape constraints."""
+        return float(self.measurement.variances.mean())
+
+    def privacy_loss(self) -> Fraction | float:
+        """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon)."""
+        edges = self.policy.graph.project(self.domain.columns).edges()
+        return edge_loss(self.matrix(), self.scales, edges).value
+
+    def facts(self) -> dict[str, str]:
+        """Return what an analyst reads before spending."""
+        noisy = self.sensitivity > 0
+        return {
+            "query": " ".join(f"{key}={value!r}" for key, value in self.query.items() if value is not None),
+            "answers": f"{len(self.index):,}",
+            "strategy": self.strategy,
+            "costs": f"epsilon {self.cost}" if noisy else "nothing: no edge of the policy changes the answer",
+            "sensitivity": str(self.sensitivity),
+            "noise": f"discrete Laplace, scale {self.scale}" if noisy else "none, the answer is exact",
+            "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared, before shape constraints)",
+            "exact for free": self._free(),
+        }
+
+    def _free(self) -> str:
+        exact = int((self.scales.codes == 1).sum()) if self.sensitivity else len(self.index)
+        return f"{exact:,} counts or totals" if exact else "nothing"
+
+    def __repr__(self) -> str:
+        facts = self.facts()
+        width = max(map(len, facts))
+        return "\n".join(["Plan", *(f"  {key.ljust(width)}  {value}" for key, value in facts.items())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in self.facts().items()
+        )
+        return f"<table><caption>Plan</caption>{rows}</table><p>{html.escape(self.proof)}</p>"

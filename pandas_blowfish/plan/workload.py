@@ -1,0 +1,184 @@
+"""Questions as linear maps over cells: counts of cells gathered into bins. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, DomainTooLargeError
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values, with_missing
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.policy.secret import canonical_value
+
+MAX_ANSWERS = 10**8
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """One column's cells, each counted in one bin or (-1) in none; labels None: each cell apart."""
+
+    attribute: Attribute
+    labels: Ints | None
+    index: pd.Index[Any]
+
+    @property
+    def bins(self) -> int:
+        """Return the number of bins."""
+        return len(self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many rows lie in each bin of a product of columns, bins in C order."""
+
+    binnings: tuple[Binning, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """Return the cells that are looked at."""
+        return Domain(tuple(binning.attribute for binning in self.binnings))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the number of bins of each column."""
+        return tuple(binning.bins for binning in self.binnings)
+
+    @property
+    def size(self) -> int:
+        """Return the number of bins."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers: levels in the order asked, the full declared domain."""
+        if not self.binnings:
+            return pd.RangeIndex(1)
+        if len(self.binnings) == 1:
+            return self.binnings[0].index
+        return pd.MultiIndex.from_product([binning.index for binning in self.binnings])
+
+    def labels(self) -> Ints:
+        """Return the bin of every cell of the domain in C order, -1 for none."""
+        flat = np.zeros(1, dtype=np.int64)
+        for binning in self.binnings:
+            size = binning.attribute.size
+            each = np.arange(size) if binning.labels is None else binning.labels
+            joined = flat[:, None] * binning.bins + each
+            flat = np.where((flat[:, None] < 0) | (each < 0), -1, joined).ravel()
+        return flat
+
+
+def tally(domain: Domain, columns: Sequence[str], bins: Any) -> Tally:
+    """Return the histogram of some columns, refusing what has too many bins.
+
+    Args:
+        domain: The declared cells.
+        columns: The columns, in the order asked.
+        bins: None for the cells themselves; for one column a number of bins, a list of edges (as
+            `numpy.histogram` reads them: [low, next low), the last one closed) or {name: [values]};
+            for several a dict of those by column.
+    """
+    chosen = domain.select(columns)
+    by_column = _by_column(columns, bins)
+    result = Tally(tuple(_binning(attribute, by_column.get(attribute.name)) for attribute in chosen))
+    if result.size > MAX_ANSWERS:
+        raise DomainTooLargeError(
+            "this histogram", result.size, MAX_ANSWERS, fix="ask for fewer columns, or coarser bins."
+        )
+    return result
+
+
+def describe_bins(bins: Any) -> Any:
+    """Return `bins` as plain data, for the ledger and the receipt."""
+    if bins is None or isinstance(bins, int):
+        return bins
+    if isinstance(bins, Mapping):
+        return {str(key): describe_bins(value) for key, value in bins.items()}
+    return [canonical_value(value) for value in bins]
+
+
+def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
+    if bins is None:
+        return {}
+    if isinstance(bins, Mapping) and bins and set(bins) <= set(columns):
+        return dict(bins)
+    if len(columns) == 1:
+        return {columns[0]: bins}
+    raise ArgumentError(
+        "bins", "several columns need a dict", allowed=f"bins={{column: ...}} with {', '.join(columns)}"
+    )
+
+
+def _binning(attribute: Attribute, bins: Any) -> Binning:
+    if bins is None:
+        return Binning(attribute, None, attribute.index())
+    if isinstance(bins, Mapping):
+        return _groups(attribute, bins)
+    if not attribute.ordered:
+        raise ArgumentError(
+            "bins", f"{attribute.name!r} has no order to cut", fix='group its values: bins={"name": [values], ...}'
+        )
+    starts, stops = _cuts(attribute, bins)
+    labels = np.full(attribute.size, -1, dtype=np.int64)
+    for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        labels[start:stop] = number
+    return _with_missing(attribute, labels, attribute.merged(starts, stops))
+
+
+def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
+    """Return where each bin starts and stops, in cells."""
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        if not 1 <= bins <= attribute.cells:
+            raise ArgumentError("bins", f"{bins} bins", allowed=f"1 to {attribute.cells} for {attribute.name!r}")
+        edges = [attribute.cells * number // int(bins) for number in range(int(bins) + 1)]
+        return edges[:-1], edges[1:]
+    if isinstance(bins, (str, bytes, bool)) or not hasattr(bins, "__iter__"):
+        raise ArgumentTypeError("bins", "not bins", allowed="a number, a list of edges, or {name: [values]}")
+    listed = list(bins)
+    if len(listed) < 2:
+        raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")
+    edges = [attribute.edge(value) for value in listed]
+    if any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+        raise ArgumentError("bins", "an edge repeats, falls or leaves an empty bin", allowed="rising edges")
+    if isinstance(attribute, Values) or (isinstance(attribute, Grid) and attribute.single):
+        edges[-1] = _closed_end(attribute, listed[-1], edges[-1])
+    return edges[:-1], edges[1:]
+
+
+def _closed_end(attribute: Attribute, value: Any, edge: int) -> int:
+    """Return the end of the last bin, which holds its right edge as in numpy.histogram."""
+    try:
+        return max(edge, attribute.code(value) + 1)
+    except DeclaredValueError:
+        return edge
+
+
+def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
+    labels = np.full(attribute.size, -1, dtype=np.int64)
+    names = [str(name) for name in groups]
+    for number, values in enumerate(groups.values()):
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise ArgumentTypeError("bins", "a group is not a list of values", allowed="{name: [values], ...}")
+        for value in values:
+            code = attribute.code(value)
+            if labels[code] >= 0:
+                raise ArgumentError("bins", f"a cell of {attribute.name!r} is in two groups")
+            labels[code] = number
+    if not names or len(set(names)) != len(names) or len(set(labels[labels >= 0])) != len(names):
+        raise ArgumentError("bins", "groups are empty or share a name", allowed="{name: [values], ...}")
+    return _with_missing(attribute, labels, pd.CategoricalIndex(names, categories=names, name=attribute.name))
+
+
+def _with_missing(attribute: Attribute, labels: Ints, index: pd.Index[Any]) -> Binning:
+    """Give missing values a bin of their own, last."""
+    if not attribute.nullable:
+        return Binning(attribute, labels, index)
+    labels[-1] = len(index)
+    return Binning(attribute, labels, with_missing(index))

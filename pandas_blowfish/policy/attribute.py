@@ -1,0 +1,314 @@
+"""One column's declared values, cut into cells: what a person stated, never what rows show.
+
+Never sees rows: `code` places single constants, the kernel places rows.
+"""
+
+from __future__ import annotations
+
+import bisect
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
+from pandas_blowfish.policy.exact import exact, number
+from pandas_blowfish.policy.instant import from_ns, span_text, stamp_index, to_ns
+
+
+@dataclass(frozen=True)
+class Attribute(ABC):
+    """A column and its cells 0..cells-1, in schema order; a nullable one has a missing cell, last."""
+
+    name: str
+    kind: str  # integer, float, datetime, bool, category, string
+    nullable: bool
+
+    bounded: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """Return how many cells hold values."""
+
+    @property
+    @abstractmethod
+    def ordered(self) -> bool:
+        """Tell whether cell order means something."""
+
+    @property
+    def size(self) -> int:
+        """Return how many cells there are, the missing one included."""
+        return self.cells + self.nullable
+
+    @abstractmethod
+    def labels(self) -> pd.Index[Any]:
+        """Return the names of the value cells, as they index a result."""
+
+    @abstractmethod
+    def code(self, value: object) -> int:
+        """Return the cell of a declared constant, or raise DeclaredValueError."""
+
+    @abstractmethod
+    def edge(self, value: object) -> int:
+        """Return i when `value` is where cell i begins (`cells` for the end), or raise."""
+
+    @abstractmethod
+    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+        """Return the names of runs of cells start..stop-1."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the declared values in a few words, for messages."""
+
+    def index(self) -> pd.Index[Any]:
+        """Return the names of all cells; missing is NaN, last."""
+        return with_missing(self.labels()) if self.nullable else self.labels()
+
+    def refuse(self, value: object) -> DeclaredValueError:
+        """Return the error for a constant that is not declared."""
+        return DeclaredValueError(self.name, f"{value!r} is not a declared value", allowed=self.describe())
+
+
+@dataclass(frozen=True)
+class Values(Attribute):
+    """Explicit values, in the order they were declared."""
+
+    values: tuple[Hashable, ...]
+    ranked: bool = False  # an ordered categorical
+
+    @property
+    def cells(self) -> int:
+        """Return how many values there are."""
+        return len(self.values)
+
+    @property
+    def numeric(self) -> bool:
+        """Tell whether distances between values mean something."""
+        return self.kind in ("integer", "float", "datetime")
+
+    @property
+    def ordered(self) -> bool:
+        """Tell whether values rise in the order declared, or are an ordered category."""
+        return self.ranked or self.kind == "bool" or (self.numeric and self._rising)
+
+    @cached_property
+    def positions(self) -> tuple[Fraction, ...]:
+        """Return where the values lie on their axis (instants in nanoseconds)."""
+        return tuple(self._place(value) for value in self.values)
+
+    @cached_property
+    def _rising(self) -> bool:
+        return all(a < b for a, b in zip(self.positions, self.positions[1:], strict=False))
+
+    @cached_property
+    def tz(self) -> str | None:
+        """Return the time zone of declared instants, if they have one."""
+        zone = getattr(self.values[0], "tzinfo", None) if self.values else None
+        return None if zone is None else str(zone)
+
+    @cached_property
+    def codes(self) -> dict[Hashable, int]:
+        return {self._key(value): code for code, value in enumerate(self.values)}
+
+    def _key(self, value: object) -> Hashable:
+        """Return what identifies a value: its exact place, or itself apart from True == 1."""
+        return self._place(value) if self.numeric else (isinstance(value, (bool, np.bool_)), value)
+
+    def _place(self, value: object) -> Fraction:
+        return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
+
+    def labels(self) -> pd.Index[Any]:
+        """Return the values: a CategoricalIndex for categories and strings."""
+        if self.kind in ("category", "string"):
+            dtype = pd.CategoricalDtype(pd.Index(list(self.values)), ordered=self.ranked)
+            return pd.CategoricalIndex(list(self.values), dtype=dtype, name=self.name)
+        kinds = {"integer": "int64", "float": "float64", "bool": "bool"}
+        if self.kind == "datetime":
+            return pd.DatetimeIndex(list(self.values), name=self.name)  # type: ignore[call-overload,no-any-return]
+        return pd.Index(list(self.values), dtype=kinds[self.kind], name=self.name)
+
+    def code(self, value: object) -> int:
+        """Return the position of a declared value; True is not 1."""
+        try:
+            return self.codes[self._key(value)]
+        except (KeyError, TypeError, ArgumentError):
+            raise self.refuse(value) from None
+
+    def edge(self, value: object) -> int:
+        """Return how many values lie below a number."""
+        if not (self.numeric and self.ordered):
+            raise ArgumentError(
+                "bins", f"{self.name!r} has no axis to cut", fix="give groups of values instead"
+            )
+        return bisect.bisect_left(self.positions, self._place(value))
+
+    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+        """Return runs of values named by their first and last."""
+        pairs = [(self.values[a], self.values[b - 1]) for a, b in zip(starts, stops, strict=True)]
+        if self.numeric:
+            return pd.IntervalIndex.from_tuples(pairs, closed="both", name=self.name)  # type: ignore[no-any-return,call-overload]
+        names = [str(a) if a == b else f"{a}..{b}" for a, b in pairs]
+        return pd.CategoricalIndex(names, categories=names, ordered=True, name=self.name)
+
+    def describe(self) -> str:
+        """Return the values, shortened."""
+        shown = ", ".join(repr(value) for value in self.values[:12])
+        return shown + (f", ... ({self.cells} values)" if self.cells > 12 else "")
+
+
+@dataclass(frozen=True)
+class Grid(Attribute):
+    """Evenly cut numbers or instants: cell i is [low + i step, low + (i + 1) step).
+
+    Bounds and step are exact; instants are nanoseconds. Whole numbers have closed integer bins.
+    """
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    open_low: bool = False
+    open_high: bool = False
+    tz: str | None = None
+
+    @cached_property
+    def cells(self) -> int:  # type: ignore[override]
+        """Return floor((high - low) / step) + 1, less an excluded last edge."""
+        steps = (self.high - self.low) / self.step
+        return steps.__floor__() + (0 if self.open_high and steps.denominator == 1 else 1)
+
+    @property
+    def ordered(self) -> bool:
+        """Return True: a grid is an axis."""
+        return True
+
+    @property
+    def single(self) -> bool:
+        """Tell whether each cell is one whole number."""
+        return self.kind == "integer" and self.step == 1
+
+    def lows(self, count: int | None = None) -> NDArray[Any]:
+        """Return the first value of each cell, correctly rounded from the exact edge.
+
+        Integers come as int64, floats as float64, instants as int64 nanoseconds.
+        """
+        steps = np.arange(self.cells if count is None else count, dtype=np.int64)
+        if self.kind != "float":
+            return int(self.low) + steps * int(self.step)
+        scale = self.low.denominator * self.step.denominator
+        first, each = int(self.low * scale), int(self.step * scale)
+        if max(scale, abs(first) + each * (len(steps) + 1)) < 2**53:
+            # both operands are exact floats, so IEEE division rounds the exact edge once
+            return np.asarray((first + steps * each) / np.float64(scale))
+        return np.array([float(self.low + i * self.step) for i in range(len(steps))])
+
+    def labels(self) -> pd.Index[Any]:
+        """Return whole numbers, or an IntervalIndex of bins."""
+        if self.single:
+            return pd.Index(self.lows(), dtype="int64", name=self.name)
+        return self.merged(range(self.cells), range(1, self.cells + 1))
+
+    def code(self, value: object) -> int:
+        """Return the cell a constant falls in."""
+        try:
+            place = self._place(value)
+        except ArgumentError:
+            raise self.refuse(value) from None
+        inside = self.low <= place <= self.high
+        inside &= not (self.open_low and place == self.low) and not (self.open_high and place == self.high)
+        if not inside or (self.kind == "integer" and place.denominator != 1):
+            raise self.refuse(value)
+        return ((place - self.low) / self.step).__floor__()
+
+    def edge(self, value: object) -> int:
+        """Return the cell that begins at a value; ends beyond the domain are clipped to it."""
+        place = self._place(value)
+        if place <= self.low:
+            return 0
+        if place >= self.high and not (place == self.high and self.open_high):
+            return self.cells
+        steps = (place - self.low) / self.step
+        if steps.denominator != 1:
+            raise DeclaredValueError(
+                self.name, f"{value!r} is not the edge of a cell", allowed=f"{self.describe()}, on cell edges"
+            )
+        return min(int(steps), self.cells)
+
+    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+        """Return runs of cells as intervals: closed for whole numbers, [low, high) otherwise."""
+        edges = self.lows(self.cells + 1)
+        left, right = edges[np.asarray(starts, dtype=np.int64)], edges[np.asarray(stops, dtype=np.int64)]
+        if self.kind == "integer":
+            right = np.minimum(right - 1, int(self.high))
+            return pd.IntervalIndex.from_arrays(left, right, closed="both", name=self.name)
+        if self.kind == "datetime":
+            left, right = stamp_index(left, self.tz), stamp_index(right, self.tz)
+        return pd.IntervalIndex.from_arrays(left, right, closed="left", name=self.name)
+
+    def describe(self) -> str:
+        """Return the bounds and the step."""
+        low, high = self.show(self.low), self.show(self.high)
+        by = (
+            ""
+            if self.single
+            else f" by {span_text(self.step) if self.kind == 'datetime' else number(self.step)}"
+        )
+        return f"{'(' if self.open_low else '['}{low}, {high}{')' if self.open_high else ']'}{by}"
+
+    def show(self, place: Fraction) -> str:
+        """Return an exact place as the user writes it."""
+        return str(from_ns(int(place), self.tz)) if self.kind == "datetime" else str(number(place))
+
+    def _place(self, value: object) -> Fraction:
+        return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
+
+
+@dataclass(frozen=True)
+class Unbounded(Attribute):
+    """A numeric column without bounds: it has no cells, only `sum` and `mean` may take it."""
+
+    step: Fraction = Fraction(1)
+
+    bounded: ClassVar[bool] = False
+
+    @property
+    def cells(self) -> int:
+        """Refuse: there are no cells."""
+        raise UnboundedColumnError(self.name)
+
+    @property
+    def ordered(self) -> bool:
+        """Return True: numbers are ordered."""
+        return True
+
+    def labels(self) -> pd.Index[Any]:
+        """Refuse: there are no cells."""
+        raise UnboundedColumnError(self.name)
+
+    def code(self, value: object) -> int:
+        """Refuse: there are no cells."""
+        raise UnboundedColumnError(self.name)
+
+    edge = code
+
+    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:  # noqa: ARG002
+        """Refuse: there are no cells."""
+        raise UnboundedColumnError(self.name)
+
+    def describe(self) -> str:
+        """Return that there are no bounds."""
+        return "any number"
+
+
+def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
+    """Return an index with one more, missing, entry: whole numbers become floats, bools objects."""
+    if isinstance(labels, (pd.CategoricalIndex, pd.IntervalIndex, pd.DatetimeIndex)):
+        return labels.insert(len(labels), np.nan if not isinstance(labels, pd.DatetimeIndex) else pd.NaT)
+    kind = "float64" if labels.dtype.kind in "if" else "object"
+    return pd.Index([*labels.tolist(), np.nan], dtype=kind, name=labels.name)

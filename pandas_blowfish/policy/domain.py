@@ -1,0 +1,215 @@
+"""The declared cells of a table: a product of attributes, in C order.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.errors import SchemaError, UnboundedColumnError, UndeclaredColumnError
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.exact import canonical, exact, plain
+from pandas_blowfish.policy.instant import from_ns, span_ns, span_text, to_ns
+
+KINDS = ("integer", "float", "datetime", "bool", "category", "string")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Attributes by name; `pending` says what a column without a domain still needs."""
+
+    attributes: tuple[Attribute, ...]
+    pending: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the declared columns."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return how many cells each column has."""
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @property
+    def size(self) -> int:
+        """Return how many cells the product has (1 for no columns)."""
+        return math.prod(self.shape)
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __getitem__(self, column: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == column:
+                return attribute
+        raise UndeclaredColumnError(column, self.columns, self.pending.get(column, ""))
+
+    def select(self, columns: Sequence[str]) -> Domain:
+        """Return the domain of some columns, in the order given, all of them with cells."""
+        chosen = tuple(self[column] for column in columns)
+        for attribute in chosen:
+            if not attribute.bounded:
+                raise UnboundedColumnError(attribute.name)
+        return Domain(chosen)
+
+
+def integers(name: str, low: int, high: int, step: int = 1, *, nullable: bool = False) -> Grid:
+    """Return the whole numbers low..high, in bins of `step`.
+
+    Examples:
+        >>> integers("age", 0, 99, 10).labels()[:2].tolist()
+        [Interval(0, 9, closed='both'), Interval(10, 19, closed='both')]
+    """
+    return Grid(name, "integer", nullable, Fraction(low), Fraction(high), Fraction(step))
+
+
+def to_dict(attribute: Attribute) -> dict[str, Any]:
+    """Return an attribute as plain values; `from_dict` reads it back exactly."""
+    out: dict[str, Any] = {"type": attribute.kind}
+    if isinstance(attribute, Values):
+        out["values"] = [_plain_value(value) for value in attribute.values]
+        if attribute.ranked:
+            out["ordered"] = True
+    elif isinstance(attribute, Grid):
+        if attribute.kind == "datetime":
+            out["min"], out["max"] = (
+                from_ns(int(place), attribute.tz).isoformat() for place in (attribute.low, attribute.high)
+            )
+            out["step"] = span_text(attribute.step)
+            if attribute.tz is not None:
+                out["tz"] = attribute.tz
+        else:
+            out["min"], out["max"] = plain(attribute.low), plain(attribute.high)
+            if not attribute.single:
+                out["step"] = plain(attribute.step)
+        if attribute.open_low:
+            out["exclusive_min"] = True
+        if attribute.open_high:
+            out["exclusive_max"] = True
+    elif isinstance(attribute, Unbounded):
+        out["step"] = plain(attribute.step)
+    if attribute.nullable:
+        out["nullable"] = True
+    return out
+
+
+def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
+    """Return the attribute a dict (or a person's YAML) describes.
+
+    Examples:
+        >>> from_dict("age", {"type": "integer", "min": 0, "max": 9}).cells
+        10
+    """
+    spec = dict(spec)
+    kind = spec.pop("type", None)
+    if kind not in KINDS:
+        raise SchemaError(name, f"unknown type {kind!r}", fix=f"one of {', '.join(KINDS)}.")
+    nullable = bool(spec.pop("nullable", False))
+    if kind == "bool":
+        spec.setdefault("values", [False, True])
+    if "values" in spec:
+        values, ranked = spec.pop("values"), bool(spec.pop("ordered", False))
+        _nothing_left(name, spec)
+        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
+    tz = spec.pop("tz", None)
+    low, high, step = (spec.pop(key, None) for key in ("min", "max", "step"))
+    open_low, open_high = bool(spec.pop("exclusive_min", False)), bool(spec.pop("exclusive_max", False))
+    _nothing_left(name, spec)
+    return numeric_attribute(
+        name, kind, low, high, step, open_low=open_low, open_high=open_high, tz=tz, nullable=nullable
+    )
+
+
+def values_attribute(name: str, kind: str, values: Any, *, nullable: bool, ranked: bool = False) -> Values:
+    """Return an attribute of explicit values, refusing repeats, missing values and unordered sets."""
+    if isinstance(values, (set, frozenset)):
+        raise SchemaError(name, "a set of allowed values has no order", fix="write isin([...]) with a list.")
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise SchemaError(name, "allowed values are not a list", fix="write isin([...]) with a list.")
+    listed = [value.item() if hasattr(value, "item") else value for value in values]
+    if any(pd.isna(value) for value in listed):
+        raise SchemaError(name, "missing is not a value", fix="leave it out and say nullable=True.")
+    if not listed:
+        raise SchemaError(name, "there are no allowed values", fix="list at least one.")
+    if kind == "datetime":
+        listed = [pd.Timestamp(value) for value in listed]
+    attribute = Values(name, kind, nullable, tuple(listed), ranked)
+    if len(attribute.codes) != len(listed):
+        raise SchemaError(name, "a value is listed twice", fix="list each value once.")
+    wrong = kind == "integer" and any(place.denominator != 1 for place in attribute.positions)
+    wrong |= kind == "bool" and any(not isinstance(value, bool) for value in listed)
+    if wrong or (kind == "string" and any(not isinstance(value, str) for value in listed)):
+        raise SchemaError(name, f"an allowed value is not of type {kind}", fix="list values of that type.")
+    return attribute
+
+
+def numeric_attribute(
+    name: str,
+    kind: str,
+    low: Any,
+    high: Any,
+    step: Any,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
+    tz: str | None = None,
+    nullable: bool = False,
+) -> Attribute:
+    """Return the evenly cut attribute of two bounds and a step, or an unbounded one."""
+    if kind not in ("integer", "float", "datetime"):
+        raise SchemaError(name, "its values are not listed", fix="add Check.isin([...]).")
+    try:
+        read = (
+            (lambda value: Fraction(to_ns(value, tz)))
+            if kind == "datetime"
+            else (lambda v: exact(v, "bound"))
+        )
+        first, last = (None if bound is None else read(bound) for bound in (low, high))
+        width = read_step(kind, step)
+    except ValueError as error:
+        raise SchemaError(name, str(error).rstrip("."), fix="mend the bounds or the step.") from None
+    if first is None or last is None or width is None:
+        return Unbounded(name, kind, nullable, width or Fraction(1))
+    if kind == "integer":
+        first = Fraction(first.__floor__() + 1 if open_low else first.__ceil__())
+        last = Fraction(last.__ceil__() - 1 if open_high else last.__floor__())
+        open_low = open_high = False
+    if first > last or (first == last and (open_low or open_high)):
+        raise SchemaError(name, "the bounds leave no value", fix="let the lower bound be below the upper.")
+    grid = Grid(name, kind, nullable, first, last, width, open_low, open_high, tz)
+    if kind == "integer" and not -(2**62) <= first <= last <= 2**62:
+        raise SchemaError(name, "the bounds exceed 62 bits", fix="declare narrower bounds.")
+    if kind == "datetime" and not -(2**63) < first <= last + width < 2**63:
+        raise SchemaError(name, "the bounds exceed the years 1678 to 2261", fix="declare narrower bounds.")
+    if kind == "float" and float(first + width) == float(first) or float(last - width) == float(last):
+        raise SchemaError(name, "the step is below what a float can tell apart", fix="declare a wider step.")
+    return grid
+
+
+def read_step(kind: str, step: Any) -> Fraction | None:
+    """Return a positive step: 1 by default for whole numbers, required elsewhere."""
+    if step is None:
+        return Fraction(1) if kind == "integer" else None
+    width = span_ns(step, "step") if kind == "datetime" else exact(step, "step")
+    if width <= 0 or (kind == "integer" and width.denominator != 1):
+        raise ValueError(
+            "the step is not a positive whole number" if kind == "integer" else "the step is not positive"
+        )
+    return width
+
+
+def _plain_value(value: Any) -> Any:
+    return value if isinstance(value, float) else canonical(value)
+
+
+def _nothing_left(name: str, spec: Mapping[str, Any]) -> None:
+    if spec:
+        raise SchemaError(name, f"unknown keys {', '.join(map(repr, spec))}", fix="remove them.")

@@ -1,0 +1,259 @@
+"""Pandera schemas read into domains and secrets; nothing is ever inferred from rows.
+
+Never sees rows. Pandera itself is not imported here: whoever hands us a schema has done so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from pandas.api import types
+
+from pandas_blowfish.errors import SchemaError
+from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute
+
+_NEEDS = {
+    "string": "add Check.isin([...]) to its schema column.",
+    "category": "add Check.isin([...]), or a categorical dtype with its categories, to its schema column.",
+    "integer": "add Check.in_range(low, high) to its schema column.",
+    "float": "add Check.in_range(low, high), and step= in its metadata (bf.full(step=...)), to its schema column.",
+    "datetime": "add Check.in_range(low, high), and step= in its metadata (bf.full(step=...)), to its schema column.",
+}
+
+
+def is_schema(schema: Any) -> bool:
+    """Tell whether an object looks like a pandera DataFrameSchema or DataFrameModel."""
+    return hasattr(schema, "to_schema") or (hasattr(schema, "columns") and hasattr(schema, "checks"))
+
+
+def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[str, Any]]]:
+    """Return the domain of a pandera schema and the secret each column's metadata states.
+
+    Args:
+        schema: A `DataFrameSchema` or a `DataFrameModel`.
+        steps: Cell widths stated outside the schema, for columns that state none themselves.
+    """
+    schema = _plain_schema(schema)
+    attributes: list[Attribute] = []
+    secrets: dict[str, dict[str, Any]] = {}
+    pending: dict[str, str] = {}
+    for name, column in schema.columns.items():
+        _refuse_features(name, column)
+        stated = (column.metadata or {}).get("blowfish")
+        if stated is not None and not isinstance(stated, Mapping):
+            raise SchemaError(
+                name, "its blowfish metadata is not a dict", fix="write bf.full(), bf.threshold(...), ..."
+            )
+        secret = dict(stated or {"secret": "full"})
+        step = secret.pop("step", steps.get(name))
+        attribute = _attribute(name, column, step)
+        if attribute is None or (not attribute.bounded and stated is None):
+            kind = _kind(name, column.dtype)
+            if stated is not None:
+                raise SchemaError(
+                    name, "a secret is stated but no domain", fix=_NEEDS.get(kind, _NEEDS["string"])
+                )
+            pending[name] = _NEEDS.get(kind, _NEEDS["string"])
+            continue
+        attributes.append(attribute)
+        secrets[name] = secret
+    if not attributes:
+        raise SchemaError(
+            None, "no column declares a domain", fix="add Check.in_range or Check.isin to a column."
+        )
+    return Domain(tuple(attributes), pending), secrets
+
+
+def stored_policy(schema: Any) -> Mapping[str, Any] | None:
+    """Return the policy that `bf.attach` wrote into a schema's metadata, if any."""
+    stored = (_plain_schema(schema).metadata or {}).get("blowfish")
+    return stored if isinstance(stored, Mapping) else None
+
+
+def draft(dtypes: Mapping[str, Any]) -> str:
+    """Return schema code for columns of given dtypes, with blanks where a person states the bounds.
+
+    Only names and dtypes are looked at: bounds and categories found in rows would be a leak.
+    """
+    lines = [
+        "import pandera.pandas as pa",
+        "import pandas_blowfish as bf",
+        "",
+        "schema = pa.DataFrameSchema({",
+    ]
+    for name, dtype in dtypes.items():
+        kind = _kind_of_dtype(dtype)
+        code, check, note = _DRAFTS.get(kind, ("object", "pa.Check.isin([...])", "every value it may hold"))
+        inside = ", ".join(part for part in (code, check, "metadata=bf.full()") if part)
+        if kind in ("float", "datetime"):
+            inside = inside.replace("bf.full()", "bf.full(step=...)")
+        lines.append(f"    {str(name)!r}: pa.Column({inside}),  # {note}")
+    return "\n".join([*lines, "})", "policy = bf.Policy(schema)", ""])
+
+
+_DRAFTS = {
+    "integer": ("int", "pa.Check.in_range(..., ...)", "smallest and largest value it may hold"),
+    "float": ("float", "pa.Check.in_range(..., ...)", "its bounds, and the width of a cell"),
+    "datetime": (
+        '"datetime64[ns]"',
+        "pa.Check.in_range(..., ...)",
+        "its first and last instant, and the width of a cell",
+    ),
+    "bool": ("bool", "", "False, True"),
+    "category": ('"category"', "pa.Check.isin([...])", "every value it may hold, in order"),
+    "string": ("str", "pa.Check.isin([...])", "every value it may hold, in order"),
+}
+
+
+def _plain_schema(schema: Any) -> Any:
+    """Return a DataFrameSchema, refusing features that change or hide rows."""
+    if hasattr(schema, "to_schema"):
+        schema = schema.to_schema()
+    if not is_schema(schema):
+        raise SchemaError(
+            None,
+            f"a {type(schema).__name__} is not a schema",
+            fix="give a pandera DataFrameSchema or DataFrameModel.",
+        )
+    if getattr(schema, "parsers", None):
+        raise SchemaError(None, "parsers change rows", fix="parse before protect() and leave parsers out.")
+    if getattr(schema, "drop_invalid_rows", False):
+        raise SchemaError(None, "drop_invalid_rows hides rows", fix="set drop_invalid_rows=False.")
+    names = list(schema.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise SchemaError(None, f"the column name {name!r} is not text", fix="name columns with str.")
+    return schema
+
+
+def _refuse_features(name: str, column: Any) -> None:
+    if getattr(column, "regex", False):
+        raise SchemaError(name, "regex columns have no fixed names", fix="declare each column by its name.")
+    if getattr(column, "parsers", None):
+        raise SchemaError(name, "parsers change rows", fix="parse before protect() and leave parsers out.")
+    if getattr(column, "default", None) is not None:
+        raise SchemaError(name, "default fills in rows", fix="fill before protect(), or say nullable=True.")
+    if getattr(column, "drop_invalid_rows", False):
+        raise SchemaError(name, "drop_invalid_rows hides rows", fix="set drop_invalid_rows=False.")
+
+
+def _attribute(name: str, column: Any, step: Any) -> Attribute | None:
+    """Return the attribute of a schema column, or None when it declares no domain."""
+    bounds = _Bounds(name)
+    for check in column.checks or ():
+        bounds.take(check)
+    kind, dtype = _kind(name, column.dtype), getattr(column.dtype, "type", None)
+    nullable, values, ranked = bool(column.nullable), bounds.values, False
+    if isinstance(dtype, pd.CategoricalDtype):
+        ranked = bool(dtype.ordered)
+        if dtype.categories is not None and len(dtype.categories):
+            listed = dtype.categories.tolist()
+            values = listed if values is None else [value for value in listed if value in set(values)]
+    if kind == "bool":
+        values = [False, True] if values is None else values
+    if values is not None:
+        if step is not None and kind in ("integer", "float", "datetime"):
+            raise SchemaError(name, "listed values cannot have a step", fix="drop step=, or declare bounds.")
+        kind = kind or _kind_of_values(values)
+        if kind in ("integer", "float", "datetime"):
+            values = [value for value in values if bounds.holds(value)]
+        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
+    if kind in ("", "string", "category"):
+        return None
+    tz = getattr(dtype, "tz", None)
+    if kind == "datetime" and bounds.low is not None:
+        tz = getattr(pd.Timestamp(bounds.low), "tz", None) or tz
+    return numeric_attribute(
+        name,
+        kind,
+        bounds.low,
+        bounds.high,
+        step,
+        open_low=bounds.open_low,
+        open_high=bounds.open_high,
+        tz=None if tz is None else str(tz),
+        nullable=nullable,
+    )
+
+
+class _Bounds:
+    """The bounds and values that a column's checks leave together."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.low: Any = None
+        self.high: Any = None
+        self.open_low = self.open_high = False
+        self.values: list[Any] | None = None
+
+    def take(self, check: Any) -> None:
+        """Narrow the bounds by one pandera check; checks of other kinds declare no domain."""
+        facts, name = check.statistics or {}, check.name
+        if name in ("in_range", "greater_than_or_equal_to", "greater_than"):
+            self._raise(facts["min_value"], name == "greater_than" or not facts.get("include_min", True))
+        if name in ("in_range", "less_than_or_equal_to", "less_than"):
+            self._lower(facts["max_value"], name == "less_than" or not facts.get("include_max", True))
+        if name in ("isin", "equal_to"):
+            values = [facts["value"]] if name == "equal_to" else facts["allowed_values"]
+            if isinstance(values, (set, frozenset)):
+                raise SchemaError(
+                    self.name, "a set in isin has no order", fix="write isin([...]) with a list."
+                )
+            values = list(values)
+            self.values = values if self.values is None else [v for v in self.values if v in values]
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a listed value lies within the bounds."""
+        above = self.low is None or value > self.low or (value == self.low and not self.open_low)
+        below = self.high is None or value < self.high or (value == self.high and not self.open_high)
+        return above and below
+
+    def _raise(self, low: Any, strict: bool) -> None:
+        if self.low is None or low > self.low or (low == self.low and strict):
+            self.low, self.open_low = low, strict
+
+    def _lower(self, high: Any, strict: bool) -> None:
+        if self.high is None or high < self.high or (high == self.high and strict):
+            self.high, self.open_high = high, strict
+
+
+def _kind(name: str, dtype: Any) -> str:
+    """Return the kind of a pandera dtype, "" when the schema states none."""
+    if dtype is None:
+        return ""
+    kind = _kind_of_dtype(getattr(dtype, "type", dtype))
+    if not kind:
+        raise SchemaError(
+            name,
+            f"columns of type {dtype} have no cells",
+            fix="use int, float, datetime, bool, category or str.",
+        )
+    return kind
+
+
+def _kind_of_dtype(dtype: Any) -> str:
+    try:
+        dtype = pd.api.types.pandas_dtype(dtype)
+    except TypeError:
+        return ""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "category"
+    tests = (
+        ("bool", types.is_bool_dtype),
+        ("integer", types.is_integer_dtype),
+        ("float", types.is_float_dtype),
+        ("datetime", types.is_datetime64_any_dtype),
+        ("string", types.is_string_dtype),
+        ("string", types.is_object_dtype),
+    )
+    return next((kind for kind, test in tests if test(dtype)), "")
+
+
+def _kind_of_values(values: list[Any]) -> str:
+    kinds = {_kind_of_dtype(pd.Index([value]).dtype) for value in values}
+    if kinds == {"integer", "float"}:
+        return "float"
+    return kinds.pop() if len(kinds) == 1 else "category"

@@ -1,0 +1,154 @@
+"""protect: bind rows to a policy, a budget and a name, and find them again. Touches no row itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetMismatchError,
+    LedgerNotFoundError,
+    NotProtectedError,
+    PolicyMismatchError,
+    StaleFrameError,
+    UnknownDatasetError,
+)
+from pandas_blowfish.kernel import count
+from pandas_blowfish.kernel.ledger import Dataset, Ledger
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+
+OUTSIDE = ("error", "clip")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A protected frame's ledger, dataset and policy, looked up from its record."""
+
+    ledger: Ledger
+    dataset: Dataset
+    policy: Policy
+
+
+def as_policy(policy: Any) -> Policy:
+    """Return a policy as it is, or read one from a schema."""
+    return policy if isinstance(policy, Policy) else Policy(policy)
+
+
+def protect(
+    frame: pd.DataFrame,
+    policy: Any,
+    *,
+    epsilon: Any,
+    dataset: str | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    outside: str = "error",
+    unit: str | None = None,
+) -> pd.DataFrame:
+    """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
+    promise, total = as_policy(policy), epsilon_of(epsilon)
+    _check_arguments(dataset, ledger, outside, unit)
+    count.require_columns(frame, promise.domain.columns)
+    if unit is not None:
+        count.require_unit(frame, unit)
+    book, name = _place(frame.attrs.get("blowfish"), dataset, ledger)
+    stated = {"outside": outside, "unit": unit}
+    bound = _bound(frame, book, name, promise, total, stated, named=dataset is not None)
+    record = {
+        "kind": "protected",
+        "dataset": bound.name,
+        "policy": bound.binding["fingerprint"],
+        "ledger": book.location,
+    }
+    return _mark(frame, record)
+
+
+def opened(record: Any) -> Opened:
+    """Return what a frame's record points to; a missing or mismatched record fails closed."""
+    if not isinstance(record, Mapping) or record.get("kind") != "protected":
+        raise NotProtectedError()
+    ledger = Ledger.at(str(record.get("ledger")))
+    dataset = ledger.dataset(str(record.get("dataset")))
+    if dataset.binding["fingerprint"] != record.get("policy"):
+        raise StaleFrameError(dataset.name, "the policy in the frame's record is")
+    return Opened(ledger, dataset, _policy(dataset.binding["policy"]))
+
+
+@lru_cache(maxsize=64)
+def _policy(text: str) -> Policy:
+    return Policy.from_dict(json.loads(text))
+
+
+def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
+    if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
+        raise ArgumentError("dataset", "not a name", allowed="a non-empty str")
+    if unit is not None and not isinstance(unit, str):
+        raise ArgumentTypeError("unit", "not a column's name", allowed="a str")
+    if outside not in OUTSIDE:
+        raise ArgumentError("outside", f"unknown choice {outside!r}", allowed=", ".join(map(repr, OUTSIDE)))
+    if ledger is not None and not isinstance(ledger, (Ledger, str, os.PathLike)):
+        raise ArgumentTypeError("ledger", "not a ledger", allowed="a path or a bf.Ledger")
+    is_file = isinstance(ledger, (str, os.PathLike)) or (isinstance(ledger, Ledger) and ledger.is_file)
+    if is_file and dataset is None:
+        raise ArgumentError(
+            "dataset", "a file ledger needs a name for the rows", fix='protect(..., dataset="patients-2026")'
+        )
+
+
+def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
+    """Return the ledger and the name to use: a protected frame continues its own."""
+    if ledger is not None:
+        book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        return book, dataset or f"unnamed-{count.new_key()[:12]}"
+    if isinstance(record, Mapping) and record.get("kind") == "protected" and dataset in (None, record.get("dataset")):
+        return Ledger.at(str(record.get("ledger"))), str(record.get("dataset"))
+    return Ledger.default(), dataset or f"unnamed-{count.new_key()[:12]}"
+
+
+def _bound(
+    frame: pd.DataFrame, book: Ledger, name: str, promise: Policy, total: Fraction, stated: dict[str, Any], *, named: bool
+) -> Dataset:
+    """Return the dataset of a name: bound now, or bound before to the same rows and promise."""
+    try:
+        found = book.dataset(name)
+    except (UnknownDatasetError, LedgerNotFoundError):
+        key = count.new_key()
+        binding = {
+            "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
+            "fingerprint": promise.fingerprint,
+            "rows": count.rows(frame),
+            "key": key,
+            "seal": count.seal(frame, promise.domain, key, clip=stated["outside"] == "clip"),
+            "named": named,
+            **stated,
+        }
+        found = book.bind(name, total, binding)
+        if found.binding["key"] == key:
+            return found
+    first = _policy(found.binding["policy"])
+    if not promise.implies(first):
+        raise PolicyMismatchError(name, "policy")
+    for what, value in stated.items():
+        if found.binding[what] != value:
+            raise PolicyMismatchError(name, f"{what}=")
+    if found.total != total:
+        raise BudgetMismatchError(name, total, found.total)
+    if stale := count.unsealed(frame, first.domain, found.binding):
+        raise StaleFrameError(name, stale)
+    return found
+
+
+def _mark(frame: pd.DataFrame, record: dict[str, str]) -> pd.DataFrame:
+    """Return the same rows with the record in attrs; the caller's frame is left alone."""
+    marked = count.same_rows(frame)
+    marked.attrs = {**marked.attrs, "blowfish": record}
+    return marked

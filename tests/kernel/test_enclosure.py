@@ -1,0 +1,102 @@
+"""The enclosures against mpmath at much higher precision."""
+
+import ast
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from pandas_blowfish.kernel import enclosure
+from pandas_blowfish.kernel.enclosure import cell_limits, exp_negative
+
+EXPONENTS = [
+    Fraction(0),
+    Fraction(1, 2**50),
+    Fraction(1, 10**30),
+    Fraction(1, 3),
+    Fraction(1),
+    Fraction(10**40 + 1, 10**39),
+    Fraction(63),
+    Fraction(500),
+    Fraction(500_000),
+    Fraction(10**30),
+]
+
+
+def real(number: Fraction) -> mpmath.mpf:
+    """Return a fraction at the current precision."""
+    return mpmath.mpf(number.numerator) / number.denominator
+
+
+def real_limits(rate: Fraction, width: int, count: int) -> list[mpmath.mpf]:
+    """Return the limits as MATH.md writes them, at the current precision."""
+    a, high = mpmath.exp(-real(rate)), mpmath.exp(-real(rate * 2**width))
+    positive = [(1 - high ** (j + 1)) / (1 + a) for j in range(count)]
+    return positive + [1 - a * high**m / (1 + a) for m in range(count + 1)]
+
+
+@pytest.mark.parametrize("bits", [16, 64, 128, 700])
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_exponential_is_enclosed(exponent, bits):
+    """The true value lies between two integers that are at most two units apart."""
+    lower, upper = exp_negative(exponent, bits)
+
+    with mpmath.workprec(bits + 200):
+        scaled = mpmath.exp(-real(exponent)) * mpmath.mpf(2) ** bits
+        assert lower <= scaled <= upper
+    assert upper - lower <= 2
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@pytest.mark.parametrize(
+    ("rate", "width", "count"),
+    [
+        (Fraction(2), 0, 14),
+        (Fraction(1), 0, 28),
+        (Fraction(1, 2), 0, 56),
+        (Fraction(1, 20), 0, 560),
+        (Fraction(1, 76), 0, 2128),
+        (Fraction(1, 2000), 5, 1750),
+        (Fraction(3, 10**6), 13, 1140),
+        (Fraction(1, 2**50), 44, 1792),
+        (Fraction(50), 0, 1),
+    ],
+)
+def test_limits_equal_high_precision_values(rate, width, count, bits):
+    """Every limit of a table is the floor of the formula, none off by one, in increasing order."""
+    limits = cell_limits(rate, width, count, bits)
+
+    with mpmath.workprec(600):
+        slow = [int(mpmath.floor(limit * mpmath.mpf(2) ** bits)) for limit in real_limits(rate, width, count)]
+    assert limits == slow == sorted(slow)
+    assert len(limits) == 2 * count + 1
+
+
+@pytest.mark.parametrize("epsilon", [500_000, 10**6, 10**40])
+def test_limits_next_to_one(epsilon):
+    """With exp(-epsilon) far below the precision every limit is just below 1."""
+    assert cell_limits(Fraction(epsilon), 0, 1, 64) == [2**64 - 1] * 3
+    assert cell_limits(Fraction(epsilon), 0, 1, 4096) == [2**4096 - 1] * 3
+
+
+def test_undecided_floors_are_computed_again():
+    """A limit that exceeds 1/2 by only 2**-202 needs more than the first precision."""
+    limits = cell_limits(Fraction(1, 2**200), 199, 2, 64)
+
+    assert limits[2] == 2**63  # 1 / (1 + a)
+    with mpmath.workprec(900):
+        slow = [int(mpmath.floor(x * 2**64)) for x in real_limits(Fraction(1, 2**200), 199, 2)]
+    assert limits == slow
+
+
+def test_no_float_appears():
+    """Only integers: no float literal, no true division, no mathematical library."""
+    tree = ast.parse(Path(enclosure.__file__).read_text())
+
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert imported == {"__future__", "collections.abc", "fractions"}
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Import | ast.Div)
+        assert not (isinstance(node, ast.Constant) and isinstance(node.value, float | complex))
+        assert not (isinstance(node, ast.Name) and node.id in {"float", "round", "pow"})

@@ -1,0 +1,48 @@
+"""Variance and quantiles of the discrete Laplace, against sums of its probabilities."""
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.plan.law import reach, variance
+
+SCALES = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(20), Fraction(1000, 3)]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_variance_matches_the_sum(scale):
+    """The closed form equals the sum of z^2 P(z)."""
+    with mpmath.workdps(40):
+        a = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        slow = (1 - a) / (1 + a) * 2 * mpmath.nsum(lambda z: z**2 * a**z, [1, mpmath.inf])
+
+    assert variance(scale) == pytest.approx(float(slow), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("level", [0.5, 0.8, "0.95", 0.999, "0.999999999"])
+def test_reach_is_least(scale, level):
+    """P(|z| <= t) reaches the level, and t - 1 does not."""
+    t = reach(scale, level)
+
+    with mpmath.workdps(60):
+        a = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        inside = lambda width: 1 - 2 * a ** (width + 1) / (1 + a) if width >= 0 else 0  # noqa: E731
+        wanted = mpmath.mpf(str(level))
+        assert inside(t) >= wanted
+        assert inside(t - 1) < wanted
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, "x"])
+def test_levels_lie_between_0_and_1(level):
+    """A level outside (0, 1) is refused."""
+    with pytest.raises(ArgumentError):
+        reach(Fraction(1), level)
+
+
+def test_no_noise_needs_no_interval():
+    """An exact answer is its own interval."""
+    assert reach(Fraction(0), 0.95) == 0
+    assert variance(Fraction(0)) == 0

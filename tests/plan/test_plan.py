@@ -1,0 +1,102 @@
+"""A plan tells the truth about itself, without data."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.errors import DomainTooLargeError, UnknownStrategyError, UnsupportedPolicyError
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.policy.domain import Domain, integers
+
+
+def _line(high, theta=1):
+    return bf.Policy(Domain((integers("x", 0, high),)), secrets={"x": bf.threshold(theta)})
+
+
+def test_a_plan_says_everything_the_contract_lists():
+    """Name, epsilon, sensitivity, scales, domain, matrix, errors, candidates, proof, loss."""
+    plan = _line(9).plan.hist("x", epsilon=0.1)
+
+    assert plan.strategy == "identity"
+    assert plan.epsilon == plan.cost == plan.privacy_loss() == Fraction(1, 10)
+    assert plan.sensitivity == 2
+    assert set(plan.scales[:10]) == {Fraction(20)}
+    assert plan.domain.columns == ("x",)
+    assert plan.domain.shape == (10,)
+    assert plan.matrix().shape == (11, 10)
+    assert plan.mse == pytest.approx(variance(Fraction(20)))
+    assert plan.std == pytest.approx(np.full(10, plan.mse**0.5))
+    assert plan.candidates["strategy"].tolist() == ["identity"]
+    assert "epsilon = 1/10" in plan.proof
+    assert "scale 20" in repr(plan)
+    assert "<table>" in plan._repr_html_()
+
+
+def test_epsilon_defaults_to_one_on_plans():
+    """A plan may be asked for without saying epsilon."""
+    assert _line(9).plan.hist("x").epsilon == 1
+
+
+def test_a_query_no_edge_sees_is_exact_and_free():
+    """Sensitivity 0 costs nothing, whatever epsilon was offered."""
+    policy = bf.Policy(Domain((integers("x", 0, 5),)), secrets={"x": bf.partition([[0, 1, 2], [3, 4, 5]])})
+
+    plan = policy.plan.hist("x", epsilon=1, bins=2)
+
+    assert plan.strategy == "exact"
+    assert plan.cost == plan.sensitivity == plan.scale == plan.mse == 0
+    assert plan.privacy_loss() == 0
+    assert "cost nothing" in plan.proof
+
+
+def test_the_row_count_is_exact_and_free():
+    """count looks at no column."""
+    plan = _line(9).plan.count()
+
+    assert plan.domain.columns == ()
+    assert plan.matrix().toarray().tolist() == [[1]]
+    assert plan.cost == 0
+
+
+def test_a_million_cells_plan_without_listing_edges(monkeypatch):
+    """A wide threshold column uses closed forms only."""
+    from pandas_blowfish.policy.ball import Ball
+
+    monkeypatch.setattr(Ball, "_list", lambda self: pytest.fail("edges were listed"))
+
+    plan = _line(10**6 - 1, theta=1000).plan.hist("x", epsilon=1)
+
+    assert plan.sensitivity == 2
+    assert len(plan.scales) == 10**6 + 1
+    with pytest.raises(DomainTooLargeError):
+        plan.privacy_loss()
+    with pytest.raises(DomainTooLargeError):
+        plan.matrix()
+
+
+def test_unknown_strategies_and_unsupported_policies_are_refused():
+    """What cannot be kept is not promised."""
+    with pytest.raises(UnknownStrategyError, match="identity"):
+        _line(9).plan.hist("x", strategy="magic")
+    for extra in ({"presence": True}, {"neighbors": "attribute"}, {"constraints": [bf.Marginal("x")]}):
+        policy = bf.Policy(Domain((integers("x", 0, 5),)), **extra)
+        with pytest.raises(UnsupportedPolicyError):
+            policy.plan.hist("x")
+        with pytest.raises(UnsupportedPolicyError):
+            policy.plan.count()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_expected_error_is_that_of_the_matrix(seed, make_policy, make_bins):
+    """mse and std follow from the scales alone."""
+    draw = random.Random(seed)
+    policy = make_policy(draw, 2)
+    plan = policy.plan.hist(list(policy.domain.columns), epsilon="1/3")
+
+    expected = [variance(scale) for scale in plan.scales[: len(plan.index)]]
+
+    assert plan.mse == pytest.approx(np.mean(expected))
+    assert plan.std == pytest.approx(np.sqrt(expected))

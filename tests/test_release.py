@@ -1,0 +1,102 @@
+"""Releases carry what an outsider needs, and their intervals hold after shaping too."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.errors import ArgumentError, FrameError, NotReleasedError
+from pandas_blowfish.policy.domain import Domain, integers
+
+POLICY = bf.Policy(Domain((integers("x", 0, 19),)), secrets={"x": bf.threshold(2)})
+
+
+def _protected(values, epsilon=10**4, policy=POLICY):
+    return pd.DataFrame({"x": values}).blowfish.protect(policy, epsilon=epsilon)
+
+
+def test_shaped_intervals_cover():
+    """With post=True every cell's interval still covers at least as often as it says."""
+    values = [3] * 50 + [4] * 5 + [15]
+    truth = np.bincount(values, minlength=20)
+    df = _protected(values)
+    inside = np.zeros(20)
+
+    for _ in range(1_500):
+        bounds = df.blowfish.hist("x", epsilon="1/2").blowfish.interval(0.9)
+        inside += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
+
+    assert (inside / 1_500 > 0.87).all()
+
+
+def test_the_receipt_is_flat_json_and_complete():
+    """Every field of the contract is there, fractions as text, nothing that JSON cannot hold."""
+    df = _protected([1, 2, 3], epsilon=1)
+
+    receipt = df.blowfish.hist("x", epsilon=0.1).blowfish.receipt
+
+    assert json.loads(json.dumps(receipt)) == dict(receipt)
+    wanted = {"query", "columns", "dataset", "policy", "strategy", "sensitivity", "scale", "epsilon", "noise"}
+    wanted |= {"expected_squared_error", "proof", "spent", "remaining", "version", "time", "entry", "hash"}
+    assert wanted <= set(receipt)
+    assert receipt["epsilon"] == receipt["spent"] == "1/10"
+    assert receipt["remaining"] == "9/10"
+    assert receipt["noise"] == "discrete Laplace"
+    assert receipt["unit"] == "row-level"
+    assert receipt["hash"] == df.blowfish.ledger.entries["hash"].iloc[-1]
+    assert df.blowfish.ledger.verify(receipt)
+    assert "Receipt" in repr(receipt)
+    assert "<table>" in receipt._repr_html_()
+
+
+def test_shaped_counts_agree_with_what_is_exact():
+    """Counts are non-negative, sum to the public row count, and to every partition group."""
+    policy = bf.Policy(Domain((integers("x", 0, 19),)), secrets={"x": bf.partition(5)})
+    values = np.arange(200) % 13
+    df = _protected(values, policy=policy)
+
+    released = df.blowfish.hist("x", epsilon="1/5")
+
+    assert (released["count"] >= 0).all()
+    groups = released["count"].to_numpy().reshape(4, 5).sum(axis=1)
+    assert groups == pytest.approx(np.bincount(values // 5, minlength=4), abs=1e-9)
+
+
+def test_intervals_ask_for_a_release():
+    """A plain frame, or a release without its counts, has no interval."""
+    df = _protected([1, 2, 3])
+    released = df.blowfish.hist("x", epsilon=1)
+
+    with pytest.raises(NotReleasedError):
+        df.blowfish.interval()
+    with pytest.raises(NotReleasedError):
+        _ = df.blowfish.receipt
+    with pytest.raises(FrameError):
+        released[["std"]].blowfish.interval()
+    with pytest.raises(ArgumentError):
+        released.blowfish.interval(95)
+
+
+def test_part_of_a_release_keeps_its_intervals():
+    """Rows of a release can be filtered and sorted, as any pandas frame."""
+    released = _protected([1, 2, 3]).blowfish.hist("x", epsilon=1)
+    some = released[released["count"] > 0].sort_values("count")
+
+    bounds = some.blowfish.interval(0.5)
+
+    assert bounds.index.equals(some.index)
+    assert (bounds["low"] <= bounds["high"]).all()
+
+
+def test_exact_answers_have_no_width():
+    """std 0 means the count itself."""
+    released = _protected([1, 2, 3]).blowfish.count(epsilon=1)
+
+    assert released["count"].tolist() == [3.0]
+    assert released["std"].tolist() == [0.0]
+    assert released.blowfish.interval().to_numpy().tolist() == [[3.0, 3.0]]
+    assert Fraction(released.blowfish.receipt["epsilon"]) == 0
+    assert released.blowfish.receipt["noise"] == "none"
