@@ -102,7 +102,11 @@ class BlowfishAccessor:
         """Release how many rows there are: exact and free while the row count is public."""
         source = self._opened()
         return answer(
-            plan_count(source.policy, epsilon=epsilon, strategy=strategy), self._frame, source, post=post, name=name
+            plan_count(source.policy, epsilon=epsilon, strategy=strategy),
+            self._frame,
+            source,
+            post=post,
+            name=name,
         )
 
     @property

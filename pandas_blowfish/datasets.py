@@ -36,7 +36,9 @@ def patients(rows: int = 20_000) -> pd.DataFrame:
             "income": income,
             "disease": pd.Categorical(disease, categories=sorted(names)),
             "sex": pd.Categorical(np.where(_even(rows, 7) < 0.51, "F", "M"), categories=["F", "M"]),
-            "region": pd.Categorical(np.array(REGIONS)[(_even(rows, 11) ** 1.3 * 4).astype(int)], categories=REGIONS),
+            "region": pd.Categorical(
+                np.array(REGIONS)[(_even(rows, 11) ** 1.3 * 4).astype(int)], categories=REGIONS
+            ),
         }
     )
 

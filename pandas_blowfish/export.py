@@ -30,8 +30,14 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
     if target.suffix not in SUFFIXES:
         raise ArgumentError("path", f"unknown ending {target.suffix!r}", allowed=", ".join(SUFFIXES))
     if not isinstance(result, (pd.DataFrame, Mapping)) or not len(result):
-        raise ArgumentTypeError("result", "not a release", allowed="a frame or a dict of frames that a verb returned")
-    frames = {"": result} if isinstance(result, pd.DataFrame) else {_name(key): frame for key, frame in result.items()}
+        raise ArgumentTypeError(
+            "result", "not a release", allowed="a frame or a dict of frames that a verb returned"
+        )
+    frames = (
+        {"": result}
+        if isinstance(result, pd.DataFrame)
+        else {_name(key): frame for key, frame in result.items()}
+    )
     receipts = {name: receipt_of(frame) for name, frame in frames.items()}  # before anything is written
     if target.suffix == ".xlsx":
         return _excel(frames, receipts, target)
@@ -52,8 +58,12 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame Parquet can hold: interval levels inside a MultiIndex become text."""
     index = frame.index
-    if isinstance(index, pd.MultiIndex) and any(isinstance(level, pd.IntervalIndex) for level in index.levels):
-        levels = [level.astype(str) if isinstance(level, pd.IntervalIndex) else level for level in index.levels]
+    if isinstance(index, pd.MultiIndex) and any(
+        isinstance(level, pd.IntervalIndex) for level in index.levels
+    ):
+        levels = [
+            level.astype(str) if isinstance(level, pd.IntervalIndex) else level for level in index.levels
+        ]
         frame = frame.set_axis(index.set_levels(levels), axis=0)
     return frame
 
@@ -67,7 +77,9 @@ def _excel(frames: Mapping[str, pd.DataFrame], receipts: Mapping[str, Any], targ
                     plain[column] = plain[column].astype(str)
             plain.to_excel(book, sheet_name=(name or "release")[:31], index=False)
             facts = pd.Series({key: str(value) for key, value in receipts[name].items()}, name="value")
-            facts.rename_axis("receipt").to_excel(book, sheet_name=(f"{name}-receipt" if name else "receipt")[-31:])
+            facts.rename_axis("receipt").to_excel(
+                book, sheet_name=(f"{name}-receipt" if name else "receipt")[-31:]
+            )
     return [target]
 
 

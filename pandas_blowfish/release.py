@@ -63,7 +63,9 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     receipt = receipt_of(frame)
     for column in ("count", "std"):
         if column not in frame.columns:
-            raise FrameError(f"the release has no column {column!r} any more", fix="ask it of the release as returned.")
+            raise FrameError(
+                f"the release has no column {column!r} any more", fix="ask it of the release as returned."
+            )
     spread = reach(Fraction(receipt["scale"]), level)
     count, noisy = frame["count"].to_numpy(dtype=float), frame["std"].to_numpy(dtype=float) > 0
     if not receipt["post"]:

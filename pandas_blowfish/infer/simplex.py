@@ -54,4 +54,10 @@ def shape(noisy: Floats, total_of: NDArray[np.int64], totals: Floats) -> Shaped:
     shifts = excess[first + last]
     counts[order] = np.maximum(value - np.repeat(shifts, sizes), 0.0)
     others = total_of.min() < 0
-    return Shaped(counts, (float(min(shifts.min(), 0.0 if others else np.inf)), float(max(shifts.max(), 0.0 if others else -np.inf))))
+    return Shaped(
+        counts,
+        (
+            float(min(shifts.min(), 0.0 if others else np.inf)),
+            float(max(shifts.max(), 0.0 if others else -np.inf)),
+        ),
+    )

@@ -111,7 +111,11 @@ def _joined(secret: Mapping[str, Any], attribute: Attribute, a: int, b: int) -> 
     kind = secret["secret"]
     if kind == "threshold":
         theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
-        return _gap(attribute, min(a, b), max(a, b)) < theta if _half_open(attribute) else _near(attribute, a, b, theta)
+        return (
+            _gap(attribute, min(a, b), max(a, b)) < theta
+            if _half_open(attribute)
+            else _near(attribute, a, b, theta)
+        )
     if kind == "partition":
         groups = secret["groups"]
         if set(groups) == {"width"}:
@@ -136,7 +140,9 @@ def _gap(attribute: Attribute, low: int, high: int) -> Fraction:
 
 def _near(attribute: Attribute, a: int, b: int, theta: Fraction) -> bool:
     assert isinstance(attribute, Values)
-    distance = abs(attribute.positions[a] - attribute.positions[b]) if attribute.numeric else Fraction(abs(a - b))
+    distance = (
+        abs(attribute.positions[a] - attribute.positions[b]) if attribute.numeric else Fraction(abs(a - b))
+    )
     return distance <= theta
 
 

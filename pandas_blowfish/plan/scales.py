@@ -53,4 +53,5 @@ class Scales(Sequence[Fraction]):
 
     def spread(self, per_value: Sequence[float]) -> NDArray[np.float64]:
         """Return one float a row from one float a distinct scale."""
-        return np.asarray(per_value, dtype=np.float64)[self.codes]
+        table = np.asarray(per_value, dtype=np.float64)
+        return np.asarray(table[self.codes], dtype=np.float64)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,9 @@ def _binning(attribute: Attribute, bins: Any) -> Binning:
         return _groups(attribute, bins)
     if not attribute.ordered:
         raise ArgumentError(
-            "bins", f"{attribute.name!r} has no order to cut", fix='group its values: bins={"name": [values], ...}'
+            "bins",
+            f"{attribute.name!r} has no order to cut",
+            fix='group its values: bins={"name": [values], ...}',
         )
     starts, stops = _cuts(attribute, bins)
     labels = np.full(attribute.size, -1, dtype=np.int64)
@@ -136,7 +139,9 @@ def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
     """Return where each bin starts and stops, in cells."""
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         if not 1 <= bins <= attribute.cells:
-            raise ArgumentError("bins", f"{bins} bins", allowed=f"1 to {attribute.cells} for {attribute.name!r}")
+            raise ArgumentError(
+                "bins", f"{bins} bins", allowed=f"1 to {attribute.cells} for {attribute.name!r}"
+            )
         edges = [attribute.cells * number // int(bins) for number in range(int(bins) + 1)]
         return edges[:-1], edges[1:]
     if isinstance(bins, (str, bytes, bool)) or not hasattr(bins, "__iter__"):
@@ -145,7 +150,7 @@ def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
     if len(listed) < 2:
         raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")
     edges = [attribute.edge(value) for value in listed]
-    if any(a >= b for a, b in zip(edges, edges[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(edges)):
         raise ArgumentError("bins", "an edge repeats, falls or leaves an empty bin", allowed="rising edges")
     if isinstance(attribute, Values) or (isinstance(attribute, Grid) and attribute.single):
         edges[-1] = _closed_end(attribute, listed[-1], edges[-1])
@@ -165,7 +170,9 @@ def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
     names = [str(name) for name in groups]
     for number, values in enumerate(groups.values()):
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-            raise ArgumentTypeError("bins", "a group is not a list of values", allowed="{name: [values], ...}")
+            raise ArgumentTypeError(
+                "bins", "a group is not a list of values", allowed="{name: [values], ...}"
+            )
         for value in values:
             code = attribute.code(value)
             if labels[code] >= 0:

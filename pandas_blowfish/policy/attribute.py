@@ -6,74 +6,23 @@ Never sees rows: `code` places single constants, the kernel places rows.
 from __future__ import annotations
 
 import bisect
-from abc import ABC, abstractmethod
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
+from pandas_blowfish.policy.column import Attribute, with_missing
 from pandas_blowfish.policy.exact import exact, number
 from pandas_blowfish.policy.instant import from_ns, span_text, stamp_index, to_ns
 
-
-@dataclass(frozen=True)
-class Attribute(ABC):
-    """A column and its cells 0..cells-1, in schema order; a nullable one has a missing cell, last."""
-
-    name: str
-    kind: str  # integer, float, datetime, bool, category, string
-    nullable: bool
-
-    bounded: ClassVar[bool] = True
-
-    @property
-    @abstractmethod
-    def cells(self) -> int:
-        """Return how many cells hold values."""
-
-    @property
-    @abstractmethod
-    def ordered(self) -> bool:
-        """Tell whether cell order means something."""
-
-    @property
-    def size(self) -> int:
-        """Return how many cells there are, the missing one included."""
-        return self.cells + self.nullable
-
-    @abstractmethod
-    def labels(self) -> pd.Index[Any]:
-        """Return the names of the value cells, as they index a result."""
-
-    @abstractmethod
-    def code(self, value: object) -> int:
-        """Return the cell of a declared constant, or raise DeclaredValueError."""
-
-    @abstractmethod
-    def edge(self, value: object) -> int:
-        """Return i when `value` is where cell i begins (`cells` for the end), or raise."""
-
-    @abstractmethod
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
-        """Return the names of runs of cells start..stop-1."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return the declared values in a few words, for messages."""
-
-    def index(self) -> pd.Index[Any]:
-        """Return the names of all cells; missing is NaN, last."""
-        return with_missing(self.labels()) if self.nullable else self.labels()
-
-    def refuse(self, value: object) -> DeclaredValueError:
-        """Return the error for a constant that is not declared."""
-        return DeclaredValueError(self.name, f"{value!r} is not a declared value", allowed=self.describe())
+__all__ = ["Attribute", "Grid", "Unbounded", "Values", "with_missing"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +64,7 @@ class Values(Attribute):
 
     @cached_property
     def codes(self) -> dict[Hashable, int]:
+        """Return the cell of each value, by what identifies it."""
         return {self._key(value): code for code, value in enumerate(self.values)}
 
     def _key(self, value: object) -> Hashable:
@@ -131,7 +81,7 @@ class Values(Attribute):
             return pd.CategoricalIndex(list(self.values), dtype=dtype, name=self.name)
         kinds = {"integer": "int64", "float": "float64", "bool": "bool"}
         if self.kind == "datetime":
-            return pd.DatetimeIndex(list(self.values), name=self.name)  # type: ignore[call-overload,no-any-return]
+            return pd.DatetimeIndex(list(self.values), name=self.name)
         return pd.Index(list(self.values), dtype=kinds[self.kind], name=self.name)
 
     def code(self, value: object) -> int:
@@ -141,7 +91,7 @@ class Values(Attribute):
         except (KeyError, TypeError, ArgumentError):
             raise self.refuse(value) from None
 
-    def edge(self, value: object) -> int:
+    def edge(self, value: object, *, closed: bool = True) -> int:  # noqa: ARG002
         """Return how many values lie below a number."""
         if not (self.numeric and self.ordered):
             raise ArgumentError(
@@ -201,7 +151,7 @@ class Grid(Attribute):
         steps = np.arange(self.cells if count is None else count, dtype=np.int64)
         if self.kind != "float":
             return int(self.low) + steps * int(self.step)
-        scale = self.low.denominator * self.step.denominator
+        scale = math.lcm(self.low.denominator, self.step.denominator)
         first, each = int(self.low * scale), int(self.step * scale)
         if max(scale, abs(first) + each * (len(steps) + 1)) < 2**53:
             # both operands are exact floats, so IEEE division rounds the exact edge once
@@ -224,16 +174,20 @@ class Grid(Attribute):
         inside &= not (self.open_low and place == self.low) and not (self.open_high and place == self.high)
         if not inside or (self.kind == "integer" and place.denominator != 1):
             raise self.refuse(value)
-        return ((place - self.low) / self.step).__floor__()
+        cell = ((place - self.low) / self.step).__floor__()
+        if self.kind == "float" and isinstance(value, float) and cell + 1 < self.cells:
+            # a float is counted by the rounded edges: 0.3333333333333333 begins the cell of 1/3
+            cell += float(self.low + (cell + 1) * self.step) <= value
+        return cell
 
-    def edge(self, value: object) -> int:
+    def edge(self, value: object, *, closed: bool = True) -> int:
         """Return the cell that begins at a value; ends beyond the domain are clipped to it."""
         place = self._place(value)
-        if place <= self.low:
-            return 0
-        if place >= self.high and not (place == self.high and self.open_high):
-            return self.cells
         steps = (place - self.low) / self.step
+        if steps <= 0:
+            return 0
+        if place > self.high or (place == self.high and closed and not self.open_high and not self.single):
+            return self.cells
         if steps.denominator != 1:
             raise DeclaredValueError(
                 self.name, f"{value!r} is not the edge of a cell", allowed=f"{self.describe()}, on cell edges"
@@ -247,9 +201,8 @@ class Grid(Attribute):
         if self.kind == "integer":
             right = np.minimum(right - 1, int(self.high))
             return pd.IntervalIndex.from_arrays(left, right, closed="both", name=self.name)
-        if self.kind == "datetime":
-            left, right = stamp_index(left, self.tz), stamp_index(right, self.tz)
-        return pd.IntervalIndex.from_arrays(left, right, closed="left", name=self.name)
+        ends = [left, right] if self.kind == "float" else [stamp_index(e, self.tz) for e in (left, right)]
+        return pd.IntervalIndex.from_arrays(*ends, closed="left", name=self.name)
 
     def describe(self) -> str:
         """Return the bounds and the step."""
@@ -278,7 +231,7 @@ class Unbounded(Attribute):
     bounded: ClassVar[bool] = False
 
     @property
-    def cells(self) -> int:
+    def cells(self) -> NoReturn:
         """Refuse: there are no cells."""
         raise UnboundedColumnError(self.name)
 
@@ -287,28 +240,22 @@ class Unbounded(Attribute):
         """Return True: numbers are ordered."""
         return True
 
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> NoReturn:
         """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
+        return self.cells
 
-    def code(self, value: object) -> int:
+    def code(self, value: object) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
+        return self.cells
 
-    edge = code
-
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:  # noqa: ARG002
+    def edge(self, value: object, *, closed: bool = True) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
+        return self.cells
+
+    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
+        """Refuse: there are no cells."""
+        return self.cells
 
     def describe(self) -> str:
         """Return that there are no bounds."""
         return "any number"
-
-
-def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
-    """Return an index with one more, missing, entry: whole numbers become floats, bools objects."""
-    if isinstance(labels, (pd.CategoricalIndex, pd.IntervalIndex, pd.DatetimeIndex)):
-        return labels.insert(len(labels), np.nan if not isinstance(labels, pd.DatetimeIndex) else pd.NaT)
-    kind = "float64" if labels.dtype.kind in "if" else "object"
-    return pd.Index([*labels.tolist(), np.nan], dtype=kind, name=labels.name)

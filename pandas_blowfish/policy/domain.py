@@ -6,18 +6,26 @@ Never sees rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import SchemaError, UnboundedColumnError, UndeclaredColumnError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    DomainTooLargeError,
+    SchemaError,
+    UnboundedColumnError,
+    UndeclaredColumnError,
+)
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.exact import canonical, exact, plain
-from pandas_blowfish.policy.instant import from_ns, span_ns, span_text, to_ns
+from pandas_blowfish.policy.exact import canonical_value, exact, plain
+from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 
+MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
 
@@ -58,6 +66,10 @@ class Domain:
         for attribute in chosen:
             if not attribute.bounded:
                 raise UnboundedColumnError(attribute.name)
+            if attribute.size > MAX_CELLS:
+                raise DomainTooLargeError(
+                    f"column {attribute.name!r}", attribute.size, MAX_CELLS, fix="declare a wider step."
+                )
         return Domain(chosen)
 
 
@@ -68,16 +80,20 @@ def integers(name: str, low: int, high: int, step: int = 1, *, nullable: bool = 
         >>> integers("age", 0, 99, 10).labels()[:2].tolist()
         [Interval(0, 9, closed='both'), Interval(10, 19, closed='both')]
     """
-    return Grid(name, "integer", nullable, Fraction(low), Fraction(high), Fraction(step))
+    grid = numeric_attribute(name, "integer", low, high, step, nullable=nullable)
+    assert isinstance(grid, Grid)
+    return grid
 
 
 def to_dict(attribute: Attribute) -> dict[str, Any]:
     """Return an attribute as plain values; `from_dict` reads it back exactly."""
     out: dict[str, Any] = {"type": attribute.kind}
     if isinstance(attribute, Values):
-        out["values"] = [_plain_value(value) for value in attribute.values]
+        out["values"] = [canonical_value(value) for value in attribute.values]
         if attribute.ranked:
             out["ordered"] = True
+        if attribute.kind == "datetime" and attribute.tz is not None:
+            out["tz"] = attribute.tz
     elif isinstance(attribute, Grid):
         if attribute.kind == "datetime":
             out["min"], out["max"] = (
@@ -94,8 +110,8 @@ def to_dict(attribute: Attribute) -> dict[str, Any]:
             out["exclusive_min"] = True
         if attribute.open_high:
             out["exclusive_max"] = True
-    elif isinstance(attribute, Unbounded):
-        out["step"] = plain(attribute.step)
+    elif isinstance(attribute, Unbounded) and attribute.step != 1:
+        out["step"] = span_text(attribute.step) if attribute.kind == "datetime" else plain(attribute.step)
     if attribute.nullable:
         out["nullable"] = True
     return out
@@ -112,42 +128,48 @@ def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
     kind = spec.pop("type", None)
     if kind not in KINDS:
         raise SchemaError(name, f"unknown type {kind!r}", fix=f"one of {', '.join(KINDS)}.")
-    nullable = bool(spec.pop("nullable", False))
+    nullable, ranked, open_low, open_high = (
+        _flag(name, spec, key) for key in ("nullable", "ordered", "exclusive_min", "exclusive_max")
+    )
     if kind == "bool":
         spec.setdefault("values", [False, True])
-    if "values" in spec:
-        values, ranked = spec.pop("values"), bool(spec.pop("ordered", False))
-        _nothing_left(name, spec)
-        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
     tz = spec.pop("tz", None)
+    if "values" in spec:
+        values = spec.pop("values")
+        _nothing_left(name, spec)
+        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
     low, high, step = (spec.pop(key, None) for key in ("min", "max", "step"))
-    open_low, open_high = bool(spec.pop("exclusive_min", False)), bool(spec.pop("exclusive_max", False))
     _nothing_left(name, spec)
     return numeric_attribute(
         name, kind, low, high, step, open_low=open_low, open_high=open_high, tz=tz, nullable=nullable
     )
 
 
-def values_attribute(name: str, kind: str, values: Any, *, nullable: bool, ranked: bool = False) -> Values:
+def values_attribute(
+    name: str, kind: str, values: Any, *, nullable: bool, ranked: bool = False, tz: str | None = None
+) -> Values:
     """Return an attribute of explicit values, refusing repeats, missing values and unordered sets."""
     if isinstance(values, (set, frozenset)):
         raise SchemaError(name, "a set of allowed values has no order", fix="write isin([...]) with a list.")
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise SchemaError(name, "allowed values are not a list", fix="write isin([...]) with a list.")
-    listed = [value.item() if hasattr(value, "item") else value for value in values]
-    if any(pd.isna(value) for value in listed):
+    listed = list(values)
+    if any(pd.api.types.is_scalar(value) and pd.isna(value) for value in listed):
         raise SchemaError(name, "missing is not a value", fix="leave it out and say nullable=True.")
     if not listed:
         raise SchemaError(name, "there are no allowed values", fix="list at least one.")
-    if kind == "datetime":
-        listed = [pd.Timestamp(value) for value in listed]
-    attribute = Values(name, kind, nullable, tuple(listed), ranked)
+    if kind == "datetime" and tz is None:
+        tz = next((zone for zone in map(_zone, listed) if zone is not None), None)
+    try:
+        check_zone(tz)
+        attribute = Values(name, kind, nullable, tuple(_value(value, kind, tz) for value in listed), ranked)
+    except ArgumentError as error:
+        fix = "list text, numbers or booleans." if kind == "category" else "list values of that type."
+        raise SchemaError(
+            name, f"an allowed value is not of type {kind} ({error.problem})", fix=fix
+        ) from None
     if len(attribute.codes) != len(listed):
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
-    wrong = kind == "integer" and any(place.denominator != 1 for place in attribute.positions)
-    wrong |= kind == "bool" and any(not isinstance(value, bool) for value in listed)
-    if wrong or (kind == "string" and any(not isinstance(value, str) for value in listed)):
-        raise SchemaError(name, f"an allowed value is not of type {kind}", fix="list values of that type.")
     return attribute
 
 
@@ -167,14 +189,12 @@ def numeric_attribute(
     if kind not in ("integer", "float", "datetime"):
         raise SchemaError(name, "its values are not listed", fix="add Check.isin([...]).")
     try:
-        read = (
-            (lambda value: Fraction(to_ns(value, tz)))
-            if kind == "datetime"
-            else (lambda v: exact(v, "bound"))
-        )
-        first, last = (None if bound is None else read(bound) for bound in (low, high))
+        if kind == "datetime":
+            check_zone(tz)
+            tz = tz or next((zone_of(bound) for bound in (low, high) if bound is not None), None)
+        first, last = (None if bound is None else _bound(bound, kind, tz) for bound in (low, high))
         width = read_step(kind, step)
-    except ValueError as error:
+    except ArgumentError as error:
         raise SchemaError(name, str(error).rstrip("."), fix="mend the bounds or the step.") from None
     if first is None or last is None or width is None:
         return Unbounded(name, kind, nullable, width or Fraction(1))
@@ -184,14 +204,17 @@ def numeric_attribute(
         open_low = open_high = False
     if first > last or (first == last and (open_low or open_high)):
         raise SchemaError(name, "the bounds leave no value", fix="let the lower bound be below the upper.")
-    grid = Grid(name, kind, nullable, first, last, width, open_low, open_high, tz)
-    if kind == "integer" and not -(2**62) <= first <= last <= 2**62:
+    if kind == "integer" and not -(2**62) <= first <= last <= last + width <= 2**62:
         raise SchemaError(name, "the bounds exceed 62 bits", fix="declare narrower bounds.")
     if kind == "datetime" and not -(2**63) < first <= last + width < 2**63:
         raise SchemaError(name, "the bounds exceed the years 1678 to 2261", fix="declare narrower bounds.")
-    if kind == "float" and float(first + width) == float(first) or float(last - width) == float(last):
-        raise SchemaError(name, "the step is below what a float can tell apart", fix="declare a wider step.")
-    return grid
+    if kind == "float" and not _told_apart(max(abs(first), abs(last)) + width, width):
+        raise SchemaError(
+            name,
+            "the step is below what a float can tell apart",
+            fix="declare a wider step, or bounds nearer 0.",
+        )
+    return Grid(name, kind, nullable, first, last, width, open_low, open_high, tz)
 
 
 def read_step(kind: str, step: Any) -> Fraction | None:
@@ -200,14 +223,52 @@ def read_step(kind: str, step: Any) -> Fraction | None:
         return Fraction(1) if kind == "integer" else None
     width = span_ns(step, "step") if kind == "datetime" else exact(step, "step")
     if width <= 0 or (kind == "integer" and width.denominator != 1):
-        raise ValueError(
-            "the step is not a positive whole number" if kind == "integer" else "the step is not positive"
-        )
+        raise ArgumentError("step", f"not a positive {'whole ' if kind == 'integer' else ''}number")
     return width
 
 
-def _plain_value(value: Any) -> Any:
-    return value if isinstance(value, float) else canonical(value)
+def _bound(value: Any, kind: str, tz: str | None) -> Fraction:
+    return Fraction(to_ns(value, tz)) if kind == "datetime" else exact(value, "bound")
+
+
+def _told_apart(largest: Fraction, width: Fraction) -> bool:
+    """Tell whether edges a width apart round to different floats all the way to the largest."""
+    try:
+        return width >= Fraction(math.ulp(float(largest)))
+    except OverflowError:
+        return False
+
+
+def _zone(value: Any) -> str | None:
+    try:
+        return zone_of(value)
+    except ArgumentError:
+        return None
+
+
+def _value(value: Any, kind: str, tz: str | None) -> Hashable:
+    """Return a listed value as the plain Python value, or instant, that a policy can write down."""
+    if kind == "datetime":
+        return from_ns(to_ns(value, tz), tz)
+    if kind in ("integer", "float"):
+        place = exact(value, "value")
+        if kind == "integer" and place.denominator != 1:
+            raise ArgumentError("value", "not a whole number")
+        return int(place) if kind == "integer" else float(place)
+    value = value.item() if isinstance(value, np.generic) else value
+    taken = {"bool": bool, "string": str}.get(kind, (bool, str, int, float))
+    if not isinstance(value, taken):
+        raise ArgumentError("value", f"a {type(value).__name__} is not text, a number or a boolean")
+    if isinstance(value, str):
+        return str.__str__(value)  # the text of an enumeration's member too
+    return value if isinstance(value, (bool, float)) else int(value)
+
+
+def _flag(name: str, spec: dict[str, Any], key: str) -> bool:
+    value = spec.pop(key, False)
+    if not isinstance(value, bool):
+        raise SchemaError(name, f"{key} is not true or false", fix=f"write `{key}: true`, or leave it out.")
+    return value
 
 
 def _nothing_left(name: str, spec: Mapping[str, Any]) -> None:

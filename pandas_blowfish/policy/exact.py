@@ -11,9 +11,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 
 _DIGITS = 2_000  # an exponent beyond this is a slip or an attack, not a privacy parameter
+_BITS = 14_000  # the most that still prints: Python refuses integers of 4,300 digits
 
 
 def exact(value: object, argument: str = "value") -> Fraction:
@@ -28,28 +31,12 @@ def exact(value: object, argument: str = "value") -> Fraction:
         >>> exact(0.1), exact("1/3"), exact(5)
         (Fraction(1, 10), Fraction(1, 3), Fraction(5, 1))
     """
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
-        raise ArgumentTypeError(
-            argument, "a bool is not a number", allowed="int, float, str, Decimal, Fraction"
-        )
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, numbers.Integral):
-        return Fraction(int(value))
-    if isinstance(value, numbers.Real):
-        if not math.isfinite(value):
-            raise ArgumentError(argument, "the number is not finite")
-        # str() of a numpy float32 is its own shortest decimal, float() would print 0.10000000149
-        return Fraction(str(value) if type(value).__module__ == "numpy" else repr(float(value)))
-    if isinstance(value, Decimal):
-        if not value.is_finite() or abs(value.adjusted()) > _DIGITS:
-            raise ArgumentError(argument, "the number is not finite, or its exponent is out of reach")
-        return Fraction(value)
-    if isinstance(value, str):
-        return _read(value, argument)
-    raise ArgumentTypeError(
-        argument, f"a {type(value).__name__} is not a number", allowed="int, float, str, Decimal, Fraction"
-    )
+    if isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > _DIGITS):
+        raise ArgumentError(argument, "the number is not finite, or its exponent is out of reach")
+    fraction = _fraction(value, argument)
+    if max(fraction.numerator.bit_length(), fraction.denominator.bit_length()) > _BITS:
+        raise ArgumentError(argument, "the number has too many digits")
+    return fraction
 
 
 def epsilon_of(value: object, argument: str = "epsilon") -> Fraction:
@@ -99,11 +86,33 @@ def number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
+def _fraction(value: object, argument: str) -> Fraction:
+    """Return a number of any accepted type as a fraction."""
+    if isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(
+            argument, "a bool is not a number", allowed="int, float, str, Decimal, Fraction"
+        )
+    if isinstance(value, (Fraction, Decimal)):
+        return Fraction(value)
+    if isinstance(value, numbers.Integral) and not isinstance(value, np.timedelta64):
+        return Fraction(int(value))
+    if isinstance(value, numbers.Real) and not isinstance(value, np.timedelta64):
+        if not math.isfinite(value):
+            raise ArgumentError(argument, "the number is not finite")
+        # str() of a numpy float32 is its own shortest decimal, float() would print 0.10000000149
+        return Fraction(str(value) if isinstance(value, np.generic) else repr(float(value)))
+    if isinstance(value, str):
+        return _read(value, argument)
+    raise ArgumentTypeError(
+        argument, f"a {type(value).__name__} is not a number", allowed="int, float, str, Decimal, Fraction"
+    )
+
+
 def _read(text: str, argument: str) -> Fraction:
     """Return the fraction a text spells, refusing absurd exponents before they cost memory."""
     mantissa, _, exponent = text.strip().lower().partition("e")
     try:
-        if exponent and abs(int(exponent)) > _DIGITS or len(mantissa) > _DIGITS:
+        if (exponent and abs(int(exponent)) > _DIGITS) or len(mantissa) > _DIGITS:
             raise ArgumentError(argument, "the number's exponent or length is out of reach")
         return Fraction(text.strip())
     except (ValueError, ZeroDivisionError) as error:
@@ -122,10 +131,17 @@ def canonical(value: Any) -> Any:
         return plain(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    if type(value).__name__ == "bool_":
-        return bool(value)
+    if isinstance(value, np.generic):
+        return canonical(value.item()) if not isinstance(value, np.floating) else plain(exact(value))
     if isinstance(value, (numbers.Real, Decimal)):
         return plain(exact(value))
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
     return str(value)
+
+
+def canonical_value(value: Any) -> Any:
+    """Return a declared value as JSON keeps it (a float stays a float, an instant is ISO text)."""
+    if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
+        value = float(exact(value)) if isinstance(value, np.floating) else value.item()
+    return value if type(value) is float else canonical(value)

@@ -80,14 +80,42 @@ def test_limits_next_to_one(epsilon):
     assert cell_limits(Fraction(epsilon), 0, 1, 4096) == [2**4096 - 1] * 3
 
 
-def test_undecided_floors_are_computed_again():
-    """A limit that exceeds 1/2 by only 2**-202 needs more than the first precision."""
+@pytest.mark.parametrize("bits", [8, 20, 64])
+@pytest.mark.parametrize(
+    ("rate", "width"), [(Fraction(2), 0), (Fraction(1, 20), 0), (Fraction(3, 10**6), 13)]
+)
+def test_every_limit_is_enclosed(rate, width, bits):
+    """At any precision the true limits lie between their two ends."""
+    enclosed = list(enclosure._enclosed_limits(rate, width, 100, bits))
+
+    with mpmath.workprec(600):
+        for (lower, upper), limit in zip(enclosed, real_limits(rate, width, 100), strict=True):
+            assert lower <= limit * 2**bits <= upper
+            assert upper - lower < 400
+
+
+def test_undecided_floors_are_computed_again(monkeypatch):
+    """Where the two ends of an enclosure have different floors, more precision decides."""
+    wanted, genuine, asked = cell_limits(Fraction(1, 2), 0, 56, 64), enclosure._enclosed_limits, []
+
+    def looser(rate, width, count, bits):
+        asked.append(bits)
+        return [(lower - 2**65, upper + 2**65) for lower, upper in genuine(rate, width, count, bits)]
+
+    monkeypatch.setattr(enclosure, "_enclosed_limits", looser)
+
+    assert cell_limits(Fraction(1, 2), 0, 56, 64) == wanted
+    assert asked == [128, 192]
+
+
+def test_limits_next_to_one_half():
+    """A limit that exceeds 1/2 by only 2**-202 has the right floor."""
     limits = cell_limits(Fraction(1, 2**200), 199, 2, 64)
 
-    assert limits[2] == 2**63  # 1 / (1 + a)
     with mpmath.workprec(900):
         slow = [int(mpmath.floor(x * 2**64)) for x in real_limits(Fraction(1, 2**200), 199, 2)]
     assert limits == slow
+    assert limits[2] == 2**63
 
 
 def test_no_float_appears():

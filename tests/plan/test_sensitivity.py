@@ -17,7 +17,9 @@ def _instance(seed, make_policy, make_bins):
     draw = random.Random(seed)
     policy = make_policy(draw, draw.randint(1, 3))
     columns = draw.sample(policy.domain.columns, draw.randint(1, len(policy.domain.columns)))
-    bins = {column: made for column in columns if (made := make_bins(draw, policy.domain[column])) is not None}
+    bins = {
+        column: made for column in columns if (made := make_bins(draw, policy.domain[column])) is not None
+    }
     asked = tally(policy.domain, columns, bins or None)
     return policy, asked, definition_edges(policy, columns)
 

@@ -14,7 +14,9 @@ def test_loss_is_epsilon(seed, make_policy, make_bins):
     draw = random.Random(10_000 + seed)
     policy = make_policy(draw, draw.randint(1, 3))
     columns = draw.sample(policy.domain.columns, draw.randint(1, len(policy.domain.columns)))
-    bins = {column: made for column in columns if (made := make_bins(draw, policy.domain[column])) is not None}
+    bins = {
+        column: made for column in columns if (made := make_bins(draw, policy.domain[column])) is not None
+    }
     epsilon = Fraction(draw.randint(1, 9), draw.randint(1, 50))
 
     plan = policy.plan.hist(columns, epsilon=epsilon, bins=bins or None)

@@ -94,10 +94,15 @@ class Identity:
 
         cells = self.tally.domain.size
         if cells + self.tally.size > MAX_NONZEROS:
-            raise DomainTooLargeError("the strategy's matrix", cells, MAX_NONZEROS, fix="plan fewer cells to look at it.")
+            raise DomainTooLargeError(
+                "the strategy's matrix", cells, MAX_NONZEROS, fix="plan fewer cells to look at it."
+            )
         labels = self.tally.labels()
         parts = []
-        for rows, bins in ((self.tally.size, np.arange(self.tally.size)), (self.parts.totals, self.parts.total_of)):
+        for rows, bins in (
+            (self.tally.size, np.arange(self.tally.size)),
+            (self.parts.totals, self.parts.total_of),
+        ):
             of_cell = np.where(labels < 0, -1, bins[np.maximum(labels, 0)])
             kept = np.flatnonzero(of_cell >= 0)
             ones = np.ones(len(kept), dtype=np.int64)

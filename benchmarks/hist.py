@@ -1,0 +1,88 @@
+"""Times a whole hist release of 10,000,000 rows against numpy and pandas in the same run.
+
+Run: python benchmarks/hist.py [--rows N]. The release is everything a user gets: seal check, charge on a
+file ledger, counting, exact noise, shape, receipt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+
+import pandas_blowfish as bf
+from pandas_blowfish.policy.domain import Domain, integers
+
+REPEATS = 9
+
+
+def median_ms(run: Callable[[], object]) -> float:
+    """Return the median time of several runs, in milliseconds."""
+    run()
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(times))
+
+
+def peak_mb(run: Callable[[], object]) -> float:
+    """Return the most memory above the start that the process held during a run, in MB."""
+    process, stop = psutil.Process(), threading.Event()
+    before = process.memory_info().rss
+    most = before
+
+    def watch() -> None:
+        nonlocal most
+        while not stop.wait(0.0005):
+            most = max(most, process.memory_info().rss)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    run()
+    stop.set()
+    watcher.join()
+    return (most - before) / 2**20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    rows = parser.parse_args().rows
+    print(f"{rows:,} rows, one int64 column; medians of {REPEATS}")
+    print(
+        f"{'cells':>6} {'bincount':>10} {'value_counts':>13} {'release':>9} {'/bincount':>10} {'/v_counts':>10} {'peak':>8}"
+    )
+    for cells in (100, 4096):
+        values = np.random.default_rng(0).integers(0, cells, rows)
+        policy = bf.Policy(Domain((integers("x", 0, cells - 1),)), secrets={"x": bf.threshold(5)})
+        with tempfile.TemporaryDirectory() as folder:
+            frame = pd.DataFrame({"x": values})
+            df = frame.blowfish.protect(
+                policy, epsilon=1000, dataset="bench", ledger=Path(folder) / "ledger.db"
+            )
+            column = df["x"].to_numpy()
+
+            def release(df: pd.DataFrame = df) -> pd.DataFrame:
+                return df.blowfish.hist("x", epsilon="0.1")
+
+            memory = peak_mb(release)  # the first release, before any buffer is warm
+            floor = median_ms(lambda column=column, cells=cells: np.bincount(column, minlength=cells))
+            peer = median_ms(lambda df=df: df["x"].value_counts())
+            ours = median_ms(release)
+            df.blowfish.ledger.close()
+        print(
+            f"{cells:>6} {floor:>8.1f}ms {peer:>11.1f}ms {ours:>7.1f}ms {ours / floor:>10.2f} {ours / peer:>10.2f} {memory:>6.1f}MB"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Imports point one way, and only the kernel touches rows, randomness or budget."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "pandas_blowfish"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# what each layer may import from the project; a layer always may import itself and errors, version
+MAY_IMPORT = {
+    "policy": set(),
+    "plan": {"policy"},
+    "kernel": {"policy", "plan"},
+    "infer": {"policy", "plan"},
+    "release": {"policy", "plan", "infer"},
+    "export": {"release"},
+    "datasets": {"policy"},
+    "queries": {"policy", "plan", "kernel", "infer", "release"},
+    "testing": {"kernel"},
+    "accessor": {"policy", "plan", "kernel", "queries", "release"},
+}
+RANDOM = {"random", "secrets", "numpy.random"}
+BUDGET = {"sqlite3"}
+# of a frame that may hold rows, other layers may read what describes it, and nothing else
+DESCRIBES = {"attrs", "dtypes", "columns"}
+RELEASED = {"release.py", "export.py", "demo.py", "datasets.py"}  # see released or synthetic frames only
+
+
+def _layer(path: Path) -> str:
+    """Return the layer a module belongs to: its folder, or its own name at the top."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def _runtime_nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return all nodes but those under `if TYPE_CHECKING`."""
+    found, todo = [], [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            todo.extend(node.orelse)
+            continue
+        found.append(node)
+        todo.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the dotted names a module imports at run time."""
+    names: set[str] = set()
+    for node in _runtime_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path):
+    """policy <- plan <- {kernel, infer} <- queries <- accessor."""
+    layer = _layer(path)
+    if layer in ("__init__", "demo"):
+        pytest.skip("the top of the package imports everything")
+    allowed = {layer, "errors", "version"} | MAY_IMPORT.get(layer, set())
+
+    used = {name.split(".")[1] for name in _imports(path) if name.startswith("pandas_blowfish.")}
+
+    assert used <= allowed
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_kernel_draws_or_spends(path):
+    """Random sources and the ledger's database are imported by the kernel alone."""
+    forbidden = {
+        name for name in _imports(path) if name in RANDOM | BUDGET or name.startswith("numpy.random")
+    }
+    calls = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
+
+    if _layer(path) != "kernel":
+        assert not forbidden
+        assert not calls & {"urandom", "default_rng", "RandomState"}
+        assert not any(
+            isinstance(node, ast.Attribute)
+            and ast.unparse(node) in ("np.random", "numpy.random", "os.urandom")
+            for node in ast.walk(ast.parse(path.read_text()))
+        )
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_kernel_touches_rows(path):
+    """Elsewhere a frame is handed on whole: only its attrs, dtypes and columns are read."""
+    if _layer(path) == "kernel" or path.name in RELEASED:
+        return
+    tree = ast.parse(path.read_text())
+
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            owner = ast.unparse(node.value)
+            if owner in ("frame", "self._frame", "df"):
+                assert isinstance(node, ast.Attribute), f"rows are read at line {node.lineno}"
+                assert node.attr in DESCRIBES, f"rows are read at line {node.lineno}"
+        if isinstance(node, ast.Call):
+            named = ast.unparse(node.func)
+            given = {ast.unparse(argument) for argument in node.args}
+            if named in (
+                "len",
+                "list",
+                "sum",
+                "max",
+                "min",
+                "sorted",
+                "pd.DataFrame",
+                "np.asarray",
+                "np.array",
+            ):
+                assert not given & {"frame", "self._frame", "df"}, f"rows are read at line {node.lineno}"
+
+
+def test_the_rules_can_fail(tmp_path):
+    """A module that breaks each rule is found: the checks are not empty."""
+    bad = tmp_path / "bad.py"
+    bad.write_text("import random\nfrom pandas_blowfish.kernel.noise import replay\nx = frame['a']\n")
+
+    assert "random" in _imports(bad)
+    assert "pandas_blowfish.kernel.noise" in _imports(bad)
+    assert any(isinstance(node, ast.Subscript) for node in ast.walk(ast.parse(bad.read_text())))
+
+
+def test_every_module_is_a_noun_of_moderate_length():
+    """Files stay readable in one sitting, and open with a sentence."""
+    for path in MODULES:
+        text = path.read_text()
+        assert len(text.splitlines()) <= 320, path
+        assert ast.get_docstring(ast.parse(text)), path
+
+
+def test_tests_mirror_the_package():
+    """Every module of the layers has a test file at the mirrored path."""
+    tests = Path(__file__).parent
+    for path in MODULES:
+        relative = path.relative_to(PACKAGE)
+        if path.name == "__init__.py" or len(relative.parts) == 1:
+            continue
+        mirrored = tests / relative.parent / f"test_{path.name}"
+        assert mirrored.exists(), f"no {mirrored.relative_to(tests)}"
