@@ -58,9 +58,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     rows = parser.parse_args().rows
     print(f"{rows:,} rows, one int64 column; medians of {REPEATS}")
-    print(
-        f"{'cells':>6} {'bincount':>10} {'value_counts':>13} {'release':>9} {'/bincount':>10} {'/v_counts':>10} {'peak':>8}"
-    )
+    heads = ("cells", "bincount", "value_counts", "release", "/bincount", "/value_counts", "peak")
+    print("".join(f"{head:>14}" for head in heads))
     for cells in (100, 4096):
         values = np.random.default_rng(0).integers(0, cells, rows)
         policy = bf.Policy(Domain((integers("x", 0, cells - 1),)), secrets={"x": bf.threshold(5)})
@@ -79,9 +78,9 @@ def main() -> None:
             peer = median_ms(lambda df=df: df["x"].value_counts())
             ours = median_ms(release)
             df.blowfish.ledger.close()
-        print(
-            f"{cells:>6} {floor:>8.1f}ms {peer:>11.1f}ms {ours:>7.1f}ms {ours / floor:>10.2f} {ours / peer:>10.2f} {memory:>6.1f}MB"
-        )
+        times = (f"{cells}", f"{floor:.1f} ms", f"{peer:.1f} ms", f"{ours:.1f} ms")
+        ratios = (f"{ours / floor:.2f}", f"{ours / peer:.2f}", f"{memory:.1f} MB")
+        print("".join(f"{figure:>14}" for figure in times + ratios))
 
 
 if __name__ == "__main__":

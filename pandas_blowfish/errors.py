@@ -268,7 +268,7 @@ class BudgetMismatchError(LedgerError, ValueError):
             _message(
                 f"dataset {dataset!r} has a total of {total}, not {asked}.",
                 f"epsilon={str(total)!r}",
-                "raise it on the record with Ledger.raise_budget(dataset, total), or use another dataset name.",
+                "raise it on the record with Ledger.raise_budget(dataset, total), or use another name.",
             )
         )
 

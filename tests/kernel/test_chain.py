@@ -1,0 +1,46 @@
+"""Transactions commit whole or not at all, and hashes follow one another."""
+
+import pytest
+
+from pandas_blowfish.errors import LedgerNotFoundError
+from pandas_blowfish.kernel import chain
+
+
+def test_an_interrupted_transaction_leaves_nothing(tmp_path):
+    """KeyboardInterrupt inside a transaction rolls it back."""
+    place = str(tmp_path / "ledger.db")
+    with chain.transaction(place, "IMMEDIATE", create=True) as connection:
+        chain.append(connection, "d", "open", {})
+
+    with pytest.raises(KeyboardInterrupt), chain.transaction(place, "IMMEDIATE") as connection:
+        chain.append(connection, "d", "charge", {})
+        raise KeyboardInterrupt
+
+    with chain.transaction(place) as connection:
+        assert [entry.id for entry in chain.replay(connection)] == [1]
+    chain.close(place)
+
+
+def test_equal_bodies_have_different_hashes(tmp_path):
+    """A hash covers what came before, so no two entries share one."""
+    place = str(tmp_path / "ledger.db")
+    with chain.transaction(place, "IMMEDIATE", create=True) as connection:
+        hashes = [chain.append(connection, "d", "charge", {}).hash for _ in range(3)]
+    chain.close(place)
+
+    assert len(set(hashes)) == 3
+
+
+def test_reading_never_creates_a_file(tmp_path):
+    """A missing ledger is an error, and stays missing."""
+    place = tmp_path / "ledger.db"
+
+    with pytest.raises(LedgerNotFoundError), chain.transaction(str(place)):
+        pass
+
+    assert not place.exists()
+
+
+def test_canonical_json_does_not_depend_on_order():
+    """Keys are sorted, so that equal bodies have equal texts."""
+    assert chain.canonical({"b": 1, "a": [1, "x"]}) == chain.canonical({"a": [1, "x"], "b": 1})
