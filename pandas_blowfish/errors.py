@@ -158,11 +158,16 @@ class OutsideDomainError(FrameError):
 class NotProtectedError(FrameError):
     """A release was asked of a frame that carries no protection record."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "this frame is not protected",
-            fix="df = df.blowfish.protect(policy, epsilon=1); merge, pivot and CSV lose the record.",
-        )
+    def __init__(self, kind: object = None) -> None:
+        if kind == "release":
+            what, fix = (
+                "this frame is a release, not protected rows",
+                "ask it of the frame protect() returned.",
+            )
+        else:
+            what, fix = "this frame is not protected", "df = df.blowfish.protect(policy, epsilon=1)"
+            fix += "; pivot, CSV and some merges lose the record."
+        super().__init__(what, fix=fix)
 
 
 class NotReleasedError(FrameError):
@@ -268,7 +273,7 @@ class BudgetMismatchError(LedgerError, ValueError):
             _message(
                 f"dataset {dataset!r} has a total of {total}, not {asked}.",
                 f"epsilon={str(total)!r}",
-                "raise it on the record with Ledger.raise_budget(dataset, total), or use another name.",
+                "protect with that epsilon; Ledger.raise_budget raises the total on the record.",
             )
         )
 

@@ -167,8 +167,8 @@ class Ledger:
         """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
 
         Args:
-            head: The hash of a receipt, or a receipt (its "entry" and "hash"). That entry must be there,
-                which also finds a ledger that was cut off, or rewritten as a whole.
+            head: The hash of a receipt, or a receipt. Its entry must be there and say what the receipt says
+                of cost and query, which also finds a ledger that was cut off, or rewritten as a whole.
         """
         entries: dict[int, Entry] = {}
         last: dict[str, Entry] = {}
@@ -184,6 +184,10 @@ class Ledger:
             number, given = (head["entry"], head["hash"]) if isinstance(head, Mapping) else (None, head)
             if given not in {entry.hash for entry in entries.values() if number in (None, entry.id)}:
                 raise errors.LedgerTamperedError(number, "the receipt's entry was cut off or rewritten")
+            if isinstance(head, Mapping) and (wrong := _differs(head, entries[head["entry"]])):
+                raise errors.LedgerTamperedError(
+                    number, f"the receipt states another {wrong} than the ledger"
+                )
         return True
 
     def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
@@ -214,6 +218,18 @@ class Ledger:
 _DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
 _COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
 _COLUMNS += ["sensitivity", "scale", "reason", "hash"]
+_STATED = (
+    "dataset",
+    "epsilon",
+    "spent",
+    "remaining",
+    "query",
+    "columns",
+    "sensitivity",
+    "scale",
+    "name",
+    "time",
+)
 
 
 def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
@@ -254,6 +270,18 @@ def _follows(entry: Entry, before: Entry | None) -> bool:
         return False
 
 
+def _differs(receipt: Mapping[str, Any], entry: Entry) -> str:
+    """Return the first thing a receipt states otherwise than its entry; "" when it agrees."""
+    stated = {
+        **entry.body,
+        "dataset": entry.dataset,
+        "time": entry.time,
+        "query": entry.body.get("call", entry.body.get("query")),
+    }
+    stated["remaining"] = str(_sums(entry)[0] - _sums(entry)[1])
+    return next((key for key in _STATED if key in receipt and receipt[key] != stated.get(key)), "")
+
+
 def _sums(entry: Entry) -> tuple[Fraction, Fraction, str | None]:
     """Return the total, the spent and the reason of closing that an entry states of its dataset."""
     return Fraction(entry.body["total"]), Fraction(entry.body["spent"]), entry.body["closed"]
@@ -264,4 +292,5 @@ def _line(row: tuple[Any, ...]) -> dict[str, Any]:
     body = json.loads(row[4])
     sums = {key: Fraction(body[key]) for key in ("epsilon", "spent", "total") if key in body}
     own = {"id": row[0], "dataset": row[1], "kind": row[2], "time": row[3], "hash": row[5]}
-    return {"reason": body["closed"], **body, **sums, **own}
+    called = {"query": body["call"]} if "call" in body else {}
+    return {"reason": body["closed"], **body, **sums, **own, **called}

@@ -110,17 +110,12 @@ def _moves(secret: Mapping[str, Any], attribute: Attribute) -> set[tuple[int, in
 def _joined(secret: Mapping[str, Any], attribute: Attribute, a: int, b: int) -> bool:
     kind = secret["secret"]
     if kind == "threshold":
-        theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
-        return (
-            _gap(attribute, min(a, b), max(a, b)) < theta
-            if _half_open(attribute)
-            else _near(attribute, a, b, theta)
-        )
+        scale = exact(secret.get("scale", {}).get(attribute.name, 1))
+        return _near(attribute, min(a, b), max(a, b), _span(secret["theta"], attribute) / scale)
     if kind == "partition":
         groups = secret["groups"]
-        if set(groups) == {"width"}:
-            assert isinstance(attribute, Grid)
-            width = exact(groups["width"])
+        if isinstance(groups, Mapping) and set(groups) == {"width"} and isinstance(attribute, Grid):
+            width = _span(groups["width"], attribute)
             return a * attribute.step // width == b * attribute.step // width
         return any(_holds(attribute, group, a) and _holds(attribute, group, b) for group in _listed(groups))
     if kind == "edges":
@@ -128,22 +123,17 @@ def _joined(secret: Mapping[str, Any], attribute: Attribute, a: int, b: int) -> 
     return bool(kind == "full")
 
 
-def _half_open(attribute: Attribute) -> bool:
-    return isinstance(attribute, Grid)
-
-
-def _gap(attribute: Attribute, low: int, high: int) -> Fraction:
-    """Return the distance between the end of one bin and the start of another (bins are half-open)."""
-    assert isinstance(attribute, Grid)
-    return (high - low - 1) * attribute.step
+def _span(value: Any, attribute: Attribute) -> Fraction:
+    return span_ns(value, "span") if attribute.kind == "datetime" else exact(value)
 
 
 def _near(attribute: Attribute, a: int, b: int, theta: Fraction) -> bool:
+    """Tell whether some value of one cell is within theta of some value of another, a below b."""
+    if isinstance(attribute, Grid):  # bins are half-open: the end of one is not reached
+        return (b - a - 1) * attribute.step < theta
     assert isinstance(attribute, Values)
-    distance = (
-        abs(attribute.positions[a] - attribute.positions[b]) if attribute.numeric else Fraction(abs(a - b))
-    )
-    return distance <= theta
+    apart = abs(attribute.positions[a] - attribute.positions[b]) if attribute.numeric else Fraction(b - a)
+    return apart <= theta
 
 
 def _listed(groups: Any) -> Iterator[Any]:
@@ -152,7 +142,8 @@ def _listed(groups: Any) -> Iterator[Any]:
 
 def _holds(attribute: Attribute, group: Any, cell: int) -> bool:
     if isinstance(group, Mapping):
-        return attribute.edge(group["low"]) <= cell < attribute.edge(group["high"])
+        low, high = (attribute.edge(group[end], closed=False) for end in ("low", "high"))
+        return low <= cell < high
     return any(attribute.code(value) == cell for value in group)
 
 

@@ -67,6 +67,21 @@ class Plan:
         return self.measurement.scales
 
     @property
+    def call(self) -> str:
+        """Return the question as the call that asks it."""
+        inside = [
+            repr(name) if len(names) == 1 else repr(names)
+            for names in [self.query["columns"]]
+            for name in names[:1]
+        ]
+        inside += [
+            f"{key}={value!r}"
+            for key, value in self.query.items()
+            if key not in ("verb", "columns") and value
+        ]
+        return f"{self.query['verb']}({', '.join([*inside, f'epsilon={str(self.epsilon)!r}'])})"
+
+    @property
     def domain(self) -> Domain:
         """Return the columns the release looks at, and their cells."""
         return self.measurement.tally.domain
@@ -104,7 +119,7 @@ class Plan:
         """Return what an analyst reads before spending."""
         noisy = self.sensitivity > 0
         return {
-            "query": " ".join(f"{key}={value!r}" for key, value in self.query.items() if value is not None),
+            "query": self.call,
             "answers": f"{len(self.index):,}",
             "strategy": self.strategy,
             "costs": f"epsilon {self.cost}" if noisy else "nothing: no edge of the policy changes the answer",
@@ -116,7 +131,7 @@ class Plan:
 
     def _free(self) -> str:
         exact = int((self.scales.codes == 1).sum()) if self.sensitivity else len(self.index)
-        return f"{exact:,} counts or totals" if exact else "nothing"
+        return f"{exact:,} count{'s' * (exact > 1)} or total{'s' * (exact > 1)}" if exact else "nothing"
 
     def __repr__(self) -> str:
         facts = self.facts()

@@ -112,6 +112,11 @@ def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
         return dict(bins)
     if len(columns) == 1:
         return {columns[0]: bins}
+    if isinstance(bins, Mapping) and bins:
+        strange = ", ".join(repr(key) for key in bins if key not in columns)
+        raise ArgumentError(
+            "bins", f"{strange} is not a column that was asked for", allowed=", ".join(columns)
+        )
     raise ArgumentError(
         "bins", "several columns need a dict", allowed=f"bins={{column: ...}} with {', '.join(columns)}"
     )
@@ -174,7 +179,7 @@ def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
                 "bins", "a group is not a list of values", allowed="{name: [values], ...}"
             )
         for value in values:
-            code = attribute.code(value)
+            code = attribute.cells if attribute.nullable and _is_missing(value) else attribute.code(value)
             if labels[code] >= 0:
                 raise ArgumentError("bins", f"a cell of {attribute.name!r} is in two groups")
             labels[code] = number
@@ -183,9 +188,13 @@ def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
     return _with_missing(attribute, labels, pd.CategoricalIndex(names, categories=names, name=attribute.name))
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+
+
 def _with_missing(attribute: Attribute, labels: Ints, index: pd.Index[Any]) -> Binning:
-    """Give missing values a bin of their own, last."""
-    if not attribute.nullable:
+    """Give missing values a bin of their own, last, unless a group took them."""
+    if not attribute.nullable or labels[-1] >= 0:
         return Binning(attribute, labels, index)
     labels[-1] = len(index)
     return Binning(attribute, labels, with_missing(index))

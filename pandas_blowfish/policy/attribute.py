@@ -22,7 +22,9 @@ from pandas_blowfish.policy.column import Attribute, with_missing
 from pandas_blowfish.policy.exact import exact, number
 from pandas_blowfish.policy.instant import from_ns, span_text, stamp_index, to_ns
 
-__all__ = ["Attribute", "Grid", "Unbounded", "Values", "with_missing"]
+__all__ = ["MAX_CELLS", "Attribute", "Grid", "Unbounded", "Values", "with_missing"]
+
+MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Grid(Attribute):
     tz: str | None = None
 
     @cached_property
-    def cells(self) -> int:  # type: ignore[override]
+    def cells(self) -> int:
         """Return floor((high - low) / step) + 1, less an excluded last edge."""
         steps = (self.high - self.low) / self.step
         return steps.__floor__() + (0 if self.open_high and steps.denominator == 1 else 1)
@@ -161,7 +163,8 @@ class Grid(Attribute):
     def labels(self) -> pd.Index[Any]:
         """Return whole numbers, or an IntervalIndex of bins."""
         if self.single:
-            return pd.Index(self.lows(), dtype="int64", name=self.name)
+            whole: pd.Index[Any] = pd.Index(self.lows(), dtype="int64", name=self.name)
+            return whole
         return self.merged(range(self.cells), range(1, self.cells + 1))
 
     def code(self, value: object) -> int:
@@ -201,8 +204,9 @@ class Grid(Attribute):
         if self.kind == "integer":
             right = np.minimum(right - 1, int(self.high))
             return pd.IntervalIndex.from_arrays(left, right, closed="both", name=self.name)
-        ends = [left, right] if self.kind == "float" else [stamp_index(e, self.tz) for e in (left, right)]
-        return pd.IntervalIndex.from_arrays(*ends, closed="left", name=self.name)
+        start: Any = stamp_index(left, self.tz) if self.kind == "datetime" else left
+        stop: Any = stamp_index(right, self.tz) if self.kind == "datetime" else right
+        return pd.IntervalIndex.from_arrays(start, stop, closed="left", name=self.name)
 
     def describe(self) -> str:
         """Return the bounds and the step."""
@@ -242,19 +246,19 @@ class Unbounded(Attribute):
 
     def labels(self) -> NoReturn:
         """Refuse: there are no cells."""
-        return self.cells
+        raise UnboundedColumnError(self.name)
 
     def code(self, value: object) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
-        return self.cells
+        raise UnboundedColumnError(self.name)
 
     def edge(self, value: object, *, closed: bool = True) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
-        return self.cells
+        raise UnboundedColumnError(self.name)
 
     def merged(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
-        return self.cells
+        raise UnboundedColumnError(self.name)
 
     def describe(self) -> str:
         """Return that there are no bounds."""

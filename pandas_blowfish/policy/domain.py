@@ -21,11 +21,11 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
-from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values
 from pandas_blowfish.policy.exact import canonical_value, exact, plain
 from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 
-MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
+_KEYS = "type, min, max, exclusive_min, exclusive_max, step, values, ordered, nullable, tz"
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
 
@@ -140,9 +140,12 @@ def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
         return values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
     low, high, step = (spec.pop(key, None) for key in ("min", "max", "step"))
     _nothing_left(name, spec)
-    return numeric_attribute(
+    attribute = numeric_attribute(
         name, kind, low, high, step, open_low=open_low, open_high=open_high, tz=tz, nullable=nullable
     )
+    if not attribute.bounded and low is not None and high is not None:
+        raise SchemaError(name, "its bounds have no step to cut them into cells", fix="give a step.")
+    return attribute
 
 
 def values_attribute(
@@ -168,7 +171,7 @@ def values_attribute(
         raise SchemaError(
             name, f"an allowed value is not of type {kind} ({error.problem})", fix=fix
         ) from None
-    if len(attribute.codes) != len(listed):
+    if min(len(attribute.codes), len(set(attribute.values))) != len(listed):  # to pandas True is 1
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
     return attribute
 
@@ -255,8 +258,8 @@ def _value(value: Any, kind: str, tz: str | None) -> Hashable:
         if kind == "integer" and place.denominator != 1:
             raise ArgumentError("value", "not a whole number")
         return int(place) if kind == "integer" else float(place)
-    value = value.item() if isinstance(value, np.generic) else value
-    taken = {"bool": bool, "string": str}.get(kind, (bool, str, int, float))
+    value = canonical_value(value) if isinstance(value, np.generic) else value
+    taken: Any = {"bool": bool, "string": str}.get(kind, (bool, str, int, float))
     if not isinstance(value, taken):
         raise ArgumentError("value", f"a {type(value).__name__} is not text, a number or a boolean")
     if isinstance(value, str):
@@ -273,4 +276,8 @@ def _flag(name: str, spec: dict[str, Any], key: str) -> bool:
 
 def _nothing_left(name: str, spec: Mapping[str, Any]) -> None:
     if spec:
-        raise SchemaError(name, f"unknown keys {', '.join(map(repr, spec))}", fix="remove them.")
+        raise SchemaError(
+            name,
+            f"unknown keys {', '.join(map(repr, spec))}",
+            fix="known: type, min, max, step, values, ordered, nullable, tz, exclusive_min, exclusive_max.",
+        )

@@ -11,8 +11,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 
 _DIGITS = 2_000  # an exponent beyond this is a slip or an attack, not a privacy parameter
@@ -88,24 +86,29 @@ def number(value: Fraction) -> int | float:
 
 def _fraction(value: object, argument: str) -> Fraction:
     """Return a number of any accepted type as a fraction."""
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool) or _numpy(value) in ("bool", "bool_"):
         raise ArgumentTypeError(
             argument, "a bool is not a number", allowed="int, float, str, Decimal, Fraction"
         )
     if isinstance(value, (Fraction, Decimal)):
         return Fraction(value)
-    if isinstance(value, numbers.Integral) and not isinstance(value, np.timedelta64):
+    if isinstance(value, numbers.Integral) and _numpy(value) != "timedelta64":
         return Fraction(int(value))
-    if isinstance(value, numbers.Real) and not isinstance(value, np.timedelta64):
+    if isinstance(value, numbers.Real) and _numpy(value) != "timedelta64":
         if not math.isfinite(value):
             raise ArgumentError(argument, "the number is not finite")
         # str() of a numpy float32 is its own shortest decimal, float() would print 0.10000000149
-        return Fraction(str(value) if isinstance(value, np.generic) else repr(float(value)))
+        return Fraction(str(value) if _numpy(value) else repr(float(value)))
     if isinstance(value, str):
         return _read(value, argument)
     raise ArgumentTypeError(
         argument, f"a {type(value).__name__} is not a number", allowed="int, float, str, Decimal, Fraction"
     )
+
+
+def _numpy(value: Any) -> str:
+    """Return the name of a numpy scalar's type, "" for anything else; numpy itself need not be loaded."""
+    return type(value).__name__ if type(value).__module__ == "numpy" and hasattr(value, "item") else ""
 
 
 def _read(text: str, argument: str) -> Fraction:
@@ -131,8 +134,10 @@ def canonical(value: Any) -> Any:
         return plain(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    if isinstance(value, np.generic):
-        return canonical(value.item()) if not isinstance(value, np.floating) else plain(exact(value))
+    if _numpy(value) == "datetime64":
+        return str(value)  # item() of one in nanoseconds would be a bare integer
+    if _numpy(value) and not isinstance(value, numbers.Real):
+        return canonical(value.item())
     if isinstance(value, (numbers.Real, Decimal)):
         return plain(exact(value))
     if hasattr(value, "isoformat"):
@@ -142,6 +147,6 @@ def canonical(value: Any) -> Any:
 
 def canonical_value(value: Any) -> Any:
     """Return a declared value as JSON keeps it (a float stays a float, an instant is ISO text)."""
-    if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
-        value = float(exact(value)) if isinstance(value, np.floating) else value.item()
+    if _numpy(value) and _numpy(value) not in ("datetime64", "timedelta64"):
+        value = float(exact(value)) if "float" in _numpy(value) else value.item()
     return value if type(value) is float else canonical(value)

@@ -141,7 +141,9 @@ class Cliques(SecretGraph):
         return 0 if a == b else 1 if self.adjacent(a, b) else math.inf
 
     def _list(self) -> Ints:
-        order = np.argsort(self.groups, kind="stable")
+        group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)[1:]
+        order = np.argsort(group, kind="stable")
+        order = order[sizes[group[order]] > 1]
         cuts = np.flatnonzero(np.diff(self.groups[order])) + 1
         parts = [part[np.column_stack(np.triu_indices(len(part), 1))] for part in np.split(order, cuts)]
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *parts])

@@ -100,16 +100,23 @@ def span_ns(value: object, argument: str) -> Fraction:
 
 
 def span_text(nanoseconds: Fraction) -> str:
-    """Return a span as text that `pandas.Timedelta` reads back exactly."""
-    return str(pd.Timedelta(int(nanoseconds), unit="ns").isoformat())
+    """Return a span as text that `pandas.Timedelta` reads back exactly.
+
+    Examples:
+        >>> span_text(Fraction(30 * 86_400 * 10**9)), span_text(Fraction(90 * 10**9))
+        ('30D', '90s')
+    """
+    whole = int(nanoseconds)
+    units = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "min": 60 * 10**9, **NS_PER_UNIT}
+    return next(f"{whole // size}{unit}" for unit, size in units.items() if whole % size == 0)
 
 
 def distance(value: Any, argument: str = "distance") -> Any:
-    """Return a distance as plain data: a time span as ISO text, a number as it was written.
+    """Return a distance as plain data: a time span as text, a number as it was written.
 
     Examples:
         >>> distance(pd.Timedelta("1h")), distance(0.5), distance("12h")
-        ('P0DT1H0M0S', 0.5, '12h')
+        ('1h', 0.5, '12h')
     """
     if is_span(value):
         return span_text(span_ns(value, argument))

@@ -42,7 +42,7 @@ class WithMissing(SecretGraph):
     def furthest(self, rank: Ints) -> Ints:
         """Return the largest rank in reach, the missing cell's included."""
         top = np.append(self.inner.furthest(rank[:-1]), rank[-1])
-        return np.maximum(top, Explicit(self.size, self._star()).furthest(rank))
+        return np.asarray(np.maximum(top, Explicit(self.size, self._star()).furthest(rank)))
 
     def contains(self, other: SecretGraph) -> bool:
         """Tell whether both the values' edges and those of missing are here."""

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import html
 import json
+import numbers
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pandas_blowfish.errors import ArgumentError, SchemaError, SecretError, UnsupportedPolicyError
-from pandas_blowfish.policy import domain as cells
-from pandas_blowfish.policy.constraint import Constraint, constraint_from_dict
+from pandas_blowfish.errors import ArgumentError, SchemaError, UnsupportedPolicyError
+from pandas_blowfish.policy.attribute import MAX_CELLS
+from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import canonical
+from pandas_blowfish.policy.form import load_yaml, read_form, to_form
 from pandas_blowfish.policy.product import Block, RecordGraph
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
 from pandas_blowfish.policy.secret import build
+from pandas_blowfish.policy.stated import Columns, freeze, merge, overrides_of, steps_of, thaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner
-
-VERSION = 1
-Columns = tuple[str, ...]
 
 
 class Policy:
@@ -38,6 +39,7 @@ class Policy:
 
     Examples:
         >>> from pandas_blowfish.policy.domain import integers
+        >>> from pandas_blowfish.policy.secret import threshold
         >>> line = Policy(Domain((integers("age", 0, 99),)), secrets={"age": threshold(5)})
         >>> line.distance({"age": 34}, {"age": 71})
         8
@@ -45,6 +47,11 @@ class Policy:
         True
     """
 
+    domain: Domain
+    secrets: Mapping[Columns, Mapping[str, Any]]
+    neighbors: str | int
+    presence: bool
+    constraints: tuple[Constraint, ...]
     planner: ClassVar[Any] = None  # set by queries.planner, which policies may not import
 
     def __init__(
@@ -56,60 +63,51 @@ class Policy:
         presence: bool = False,
         constraints: Iterable[Constraint] = (),
     ) -> None:
-        overrides = _overrides(secrets)
-        steps = {
-            keys[0]: secret["step"]
-            for keys, secret in overrides.items()
-            if len(keys) == 1 and "step" in secret
-        }
+        overrides, facts = overrides_of(secrets), facts_of(constraints)
         if isinstance(schema, Domain):
             own: dict[str, dict[str, Any]] = {column: {"secret": "full"} for column in schema.columns}
-            self.domain = schema
+            domain = schema
         elif is_schema(schema):
             stored = stored_policy(schema)
             if stored is not None:
-                if overrides or neighbors != "record" or presence or tuple(constraints):
-                    raise SchemaError(
-                        None, "it carries a policy already", fix="pass the schema alone, or detach it."
-                    )
+                if overrides or neighbors != "record" or presence or facts:
+                    fix = "pass the schema alone, or leave bf.attach out."
+                    raise SchemaError(None, "it carries a policy already", fix=fix)
                 self.__dict__.update(Policy.from_dict(stored).__dict__)
                 return
-            self.domain, own = read(schema, steps)
+            domain, own = read(schema, steps_of(overrides))
         else:
             raise SchemaError(
                 None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."
             )
-        self.secrets = _merge(self.domain, own, overrides, steps)
-        self.neighbors = _neighbors(neighbors)
+        if len(set(domain.columns)) != len(domain.columns):
+            raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
             raise ArgumentError("presence", "not True or False")
-        self.presence = presence
-        self.constraints = tuple(constraints)
-        for fact in self.constraints:
-            if not isinstance(fact, Constraint):
-                raise ArgumentError(
-                    "constraints", "not a list of facts", allowed="bf.Count, bf.Marginal, bf.Box"
-                )
-            for column in fact.columns:
-                self.domain[column]  # raises UndeclaredColumnError
-        for columns, secret in self.secrets.items():
-            if len(columns) == 1 and self.domain[columns[0]].bounded:
-                build(
-                    secret, self.domain[columns[0]]
-                )  # a secret that does not fit is an error now, not later
+        for column in (column for fact in facts for column in fact.columns):
+            domain[column]  # raises UndeclaredColumnError
+        self.__dict__.update(
+            domain=domain,
+            secrets=freeze(merge(domain, own, overrides)),
+            neighbors=_neighbors(neighbors),
+            presence=presence,
+            constraints=facts,
+        )
+        self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
+
+    @cached_property
+    def _blocks(self) -> dict[str, Block]:
+        """Return the graph of each column that has cells enough to count, and not too many."""
+        alone = {columns[0]: secret for columns, secret in self.secrets.items() if len(columns) == 1}
+        countable = [a for a in self.domain if a.bounded and a.size <= MAX_CELLS and a.name in alone]
+        return {a.name: Block((a.name,), build(alone[a.name], a)) for a in countable}
 
     @cached_property
     def graph(self) -> RecordGraph:
-        """Return the secret graph of whole records, one block a column that has cells."""
+        """Return the secret graph of whole records, one block a column that can be counted."""
         if any(len(columns) > 1 for columns in self.secrets):
             raise UnsupportedPolicyError("joint secrets on several columns", fix="state one secret a column.")
-        return RecordGraph(
-            tuple(
-                Block(columns, build(secret, self.domain[columns[0]]))
-                for columns, secret in self.secrets.items()
-                if self.domain[columns[0]].bounded
-            )
-        )
+        return RecordGraph(tuple(self._blocks.values()))
 
     @property
     def public_columns(self) -> frozenset[str]:
@@ -159,9 +157,11 @@ class Policy:
         """Return how many edges separate two records; columns left out stay as they are."""
         if set(a) != set(b):
             raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
-        names = list(a)
-        codes = [[self.domain.select([name])[name].code(record[name]) for name in names] for record in (a, b)]
-        return self.graph.project(names).distance(*codes)
+        attributes = self.domain.select(list(a))
+        start, end = ([column.cell(record[column.name]) for column in attributes] for record in (a, b))
+        moves = _moves(self.neighbors, len(self.graph.blocks))
+        steps = self.graph.project(attributes.columns).distance(start, end, max(moves, 1))
+        return min(steps, 2) if self.presence else steps  # through "absent", where presence is secret
 
     def implies(self, other: Policy) -> bool:
         """Tell whether every pair the other policy protects is protected here.
@@ -174,73 +174,29 @@ class Policy:
                       "absent" edge only remove edges. With facts smaller graphs are not safer.
             Checked:  tests/policy/test_policy.py::test_implies_matches_enumeration
         """
+        if not isinstance(other, Policy):
+            raise ArgumentError("other", "not a bf.Policy")
         if self == other:
             return True
-        if (
-            self.constraints
-            or other.constraints
-            or sorted(self.domain, key=_name) != sorted(other.domain, key=_name)
-        ):
+        if self.constraints or other.constraints or (other.presence and not self.presence):
             return False
-        if other.presence and not self.presence:
+        if sorted(self.domain, key=_name) != sorted(other.domain, key=_name):
             return False
-        mine, theirs = self.graph.project(self.domain.columns), other.graph.project(self.domain.columns)
-        moving = sum(block.graph.edge_count > 0 for block in theirs.blocks)
+        mine, theirs = self.graph, other.graph.project([block.columns[0] for block in self.graph.blocks])
+        uncounted = [(column,) for column in self.domain.columns if column not in self._blocks]
+        if any(self.secrets[columns] != other.secrets[columns] for columns in uncounted):
+            return False
+        moving = len(uncounted) + sum(block.graph.edge_count > 0 for block in theirs.blocks)
         return _moves(self.neighbors, moving) >= _moves(other.neighbors, moving) and mine.contains(theirs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
-        columns = {attribute.name: cells.to_dict(attribute) for attribute in self.domain}
-        for keys, secret in self.secrets.items():
-            if len(keys) == 1:
-                columns[keys[0]]["secret"] = secret
-        out: dict[str, Any] = {"blowfish": VERSION, "columns": columns}
-        joint = [
-            {"columns": list(keys), "secret": secret}
-            for keys, secret in self.secrets.items()
-            if len(keys) > 1
-        ]
-        if joint:
-            out["joint"] = joint
-        if self.neighbors != "record":
-            out["neighbors"] = self.neighbors
-        if self.presence:
-            out["presence"] = True
-        if self.constraints:
-            out["constraints"] = [fact.to_dict() for fact in self.constraints]
-        return copy.deepcopy(out)
+        return to_form(self.domain, self.secrets, self.neighbors, self.presence, self.constraints)
 
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Policy:
         """Return the policy that `to_dict`, or a person's YAML, describes."""
-        if (
-            not isinstance(spec, Mapping)
-            or spec.get("blowfish") != VERSION
-            or not isinstance(spec.get("columns"), Mapping)
-        ):
-            raise SchemaError(
-                None, "not a policy of this version", fix="begin with `blowfish: 1` and `columns:`."
-            )
-        unknown = set(spec) - {"blowfish", "columns", "joint", "neighbors", "presence", "constraints"}
-        if unknown:
-            raise SchemaError(None, f"unknown keys {', '.join(sorted(unknown))}", fix="remove them.")
-        attributes, secrets = [], {}
-        for name, column in spec["columns"].items():
-            if not isinstance(name, str) or not isinstance(column, Mapping):
-                raise SchemaError(
-                    None, f"column {name!r} is not described by a dict", fix="give type, min, max, ..."
-                )
-            rest = {key: value for key, value in column.items() if key != "secret"}
-            attributes.append(cells.from_dict(name, rest))
-            secrets[(name,)] = column.get("secret", {"secret": "full"})
-        secrets |= {tuple(joint["columns"]): joint["secret"] for joint in spec.get("joint", ())}
-        return cls(
-            Domain(tuple(attributes)),
-            secrets=secrets,
-            neighbors=spec.get("neighbors", "record"),
-            presence=spec.get("presence", False),
-            constraints=[constraint_from_dict(fact) for fact in spec.get("constraints", ())],
-        )
+        return cls(**read_form(spec))
 
     def to_yaml(self) -> str:
         """Return the policy as YAML that a person can read and edit."""
@@ -251,16 +207,9 @@ class Policy:
         )
 
     @classmethod
-    def from_yaml(cls, text: str) -> Policy:
-        """Return the policy a YAML text describes."""
-        import yaml
-
-        try:
-            return cls.from_dict(yaml.safe_load(text))
-        except yaml.YAMLError as error:
-            raise SchemaError(
-                None, f"the YAML cannot be read ({type(error).__name__})", fix="mend the file."
-            ) from None
+    def from_yaml(cls, source: str | os.PathLike[str]) -> Policy:
+        """Return the policy that a YAML text, or the file at a path, describes."""
+        return cls.from_dict(load_yaml(source))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -275,12 +224,23 @@ class Policy:
         return hash(self.fingerprint)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            raise AttributeError(f"a Policy is immutable; make another one instead of setting {name!r}")
-        super().__setattr__(name, value)
+        raise AttributeError(f"a Policy is immutable; make another one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Policy is immutable; make another one instead of deleting {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("domain", "neighbors", "presence", "constraints")
+        return {name: self.__dict__[name] for name in kept} | {"secrets": thaw(self.secrets)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, secrets=freeze(state["secrets"]))
 
     def __repr__(self) -> str:
         return self.describe()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.describe())}</pre>"
 
     def describe(self) -> str:
         """Return the promise in words, a line a column."""
@@ -289,8 +249,9 @@ class Policy:
         for columns, secret in self.secrets.items():
             shown = "; ".join(self.domain[column].describe() for column in columns)
             extra = {key: value for key, value in secret.items() if key not in ("secret", "groups", "pairs")}
-            detail = ", ".join(f"{key}={value}" for key, value in extra.items())
-            lines.append(f"  {', '.join(columns)}: {secret['secret']}({detail}) on {shown}")
+            detail = ", ".join(f"{key}={value}" for key, value in thaw(extra).items())
+            null = ", may be missing" if any(self.domain[column].nullable for column in columns) else ""
+            lines.append(f"  {', '.join(columns)}: {secret['secret']}({detail}) on {shown}{null}")
         lines += [f"  public fact: {fact.to_dict()}" for fact in self.constraints]
         return "\n".join(lines)
 
@@ -302,6 +263,10 @@ def attach(schema: Any, policy: Policy) -> Any:
     """
     if not isinstance(policy, Policy):
         raise ArgumentError("policy", "not a bf.Policy")
+    if not is_schema(schema):
+        raise SchemaError(
+            None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."
+        )
     marked = copy.deepcopy(schema.to_schema() if hasattr(schema, "to_schema") else schema)
     marked.metadata = {**(marked.metadata or {}), "blowfish": policy.to_dict()}
     return marked
@@ -317,55 +282,8 @@ def _moves(neighbors: str | int, blocks: int) -> int:
 
 
 def _neighbors(neighbors: Any) -> str | int:
-    whole = isinstance(neighbors, int) and not isinstance(neighbors, bool) and neighbors >= 1
-    if neighbors not in ("record", "attribute") and not whole:
+    if isinstance(neighbors, numbers.Integral) and not isinstance(neighbors, bool) and int(neighbors) >= 1:
+        return int(neighbors)
+    if not isinstance(neighbors, str) or neighbors not in ("record", "attribute"):
         raise ArgumentError("neighbors", "unknown", allowed='"record", "attribute" or a positive integer')
-    return neighbors  # type: ignore[no-any-return]
-
-
-def _overrides(secrets: Mapping[Any, Any] | None) -> dict[Columns, dict[str, Any]]:
-    """Return stated secrets by tuples of columns, unwrapped from their metadata form."""
-    out: dict[Columns, dict[str, Any]] = {}
-    for key, secret in (secrets or {}).items():
-        columns = (key,) if isinstance(key, str) else tuple(key)
-        stated = secret.get("blowfish", secret) if isinstance(secret, Mapping) else None
-        if not isinstance(stated, Mapping) or "secret" not in stated:
-            raise SecretError(
-                ", ".join(map(str, columns)), "not a secret", fix="write bf.full(), bf.threshold(...), ..."
-            )
-        out[columns] = dict(stated)
-    return out
-
-
-def _merge(
-    domain: Domain,
-    own: dict[str, dict[str, Any]],
-    overrides: dict[Columns, dict[str, Any]],
-    steps: Mapping[str, Any],
-) -> dict[Columns, dict[str, Any]]:
-    """Return one secret a block: the overrides, and the columns' own for the rest."""
-    taken = [column for columns in overrides for column in columns]
-    for column in taken:
-        attribute = domain[column]  # raises UndeclaredColumnError
-        width = getattr(attribute, "step", None)
-        if column in steps and width is not None and cells.read_step(attribute.kind, steps[column]) != width:
-            raise SecretError(
-                column, "its cells have another step already", fix="leave step= out of the override."
-            )
-    if len(set(taken)) != len(taken):
-        raise SecretError(None, "a column is in two blocks", fix="name each column in one secret.")
-    merged = {columns: secret for columns, secret in overrides.items()}
-    merged |= {(column,): secret for column, secret in own.items() if column not in taken}
-    place = {column: rank for rank, column in enumerate(domain.columns)}
-    ordered = sorted(merged.items(), key=lambda item: place[item[0][0]])
-    return {columns: _plain(secret) for columns, secret in ordered}
-
-
-def _plain(secret: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a secret as JSON keeps it, so that 5, 5.0 and "5" are one theta; its step is the domain's."""
-    plain = json.loads(
-        json.dumps({key: value for key, value in secret.items() if key != "step"}, default=canonical)
-    )
-    if isinstance(plain.get("theta"), (int, float)):
-        plain["theta"] = canonical(plain["theta"])
-    return dict(plain)
+    return neighbors

@@ -67,17 +67,27 @@ class RecordGraph:
         once = start < end
         return np.column_stack([start[once], end[once]])
 
-    def distance(self, start: Sequence[int], end: Sequence[int]) -> int | float:
-        """Return the fewest edges from one record to another, infinite when none lead there.
+    def distance(self, start: Sequence[int], end: Sequence[int], moves: int | None = None) -> int | float:
+        """Return the fewest steps from one record to another, infinite when none lead there.
+
+        Args:
+            start: The cell of each block to begin with.
+            end: The cell of each block to reach.
+            moves: How many blocks may move in one step; None for all of them.
 
         Proof note:
-            Requires: neighbors="record", so all blocks may move in one step.
-            Ensures:  result = the graph distance in the strong product.
-            Because:  each step advances every block by at most one edge, and all can advance at once.
+            Requires: moves is None or at least 1.
+            Ensures:  result = the graph distance when one step moves at most `moves` blocks by an edge.
+            Because:  block i needs d_i steps, a step gives at most one to each block and `moves` in
+                      all, so max(d_i) and ceil(sum d_i / moves) are needed; dealing the d_i out in
+                      turn (McNaughton's rule) uses no more.
             Checked:  tests/policy/test_product.py::test_distance_matches_search
         """
-        steps = (block.graph.distance(a, b) for block, a, b in zip(self.blocks, start, end, strict=True))
-        return max(steps, default=0)
+        steps = [block.graph.distance(a, b) for block, a, b in zip(self.blocks, start, end, strict=True)]
+        longest = max(steps, default=0)
+        if moves is None or math.isinf(longest):
+            return longest
+        return max(longest, -(-sum(steps) // moves))
 
     def contains(self, other: RecordGraph) -> bool:
         """Tell whether every edge of another product over the same blocks is an edge here."""

@@ -19,8 +19,10 @@ _NEEDS = {
     "string": "add Check.isin([...]) to its schema column.",
     "category": "add Check.isin([...]), or a categorical dtype with its categories, to its schema column.",
     "integer": "add Check.in_range(low, high) to its schema column.",
-    "float": "add Check.in_range(low, high), and step= in its metadata (bf.full(step=...)), to its schema column.",
-    "datetime": "add Check.in_range(low, high), and step= in its metadata (bf.full(step=...)), to its schema column.",
+    "float": "add Check.in_range(low, high) to its schema column, and metadata=bf.full(step=...).",
+    "datetime": "add Check.in_range(low, high) to its schema column, and metadata=bf.full(step=...).",
+    "": "give its schema column a dtype, and Check.isin([...]) or Check.in_range(low, high).",
+    "other": "it has no cells: use int, float, datetime, bool, category or str.",
 }
 
 
@@ -49,13 +51,13 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
             )
         secret = dict(stated or {"secret": "full"})
         step = secret.pop("step", steps.get(name))
-        attribute = _attribute(name, column, step)
+        kind = _kind(column.dtype)
+        attribute = None if kind == "other" else _attribute(name, column, kind, step)
+        if attribute is not None and not attribute.bounded and stated is not None and _has_bounds(column):
+            raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_NEEDS[kind])
         if attribute is None or (not attribute.bounded and stated is None):
-            kind = _kind(name, column.dtype)
             if stated is not None:
-                raise SchemaError(
-                    name, "a secret is stated but no domain", fix=_NEEDS.get(kind, _NEEDS["string"])
-                )
+                raise SchemaError(name, "a secret is stated but no domain", fix=_NEEDS[kind])
             pending[name] = _NEEDS.get(kind, _NEEDS["string"])
             continue
         attributes.append(attribute)
@@ -65,6 +67,12 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
             None, "no column declares a domain", fix="add Check.in_range or Check.isin to a column."
         )
     return Domain(tuple(attributes), pending), secrets
+
+
+def _has_bounds(column: Any) -> bool:
+    """Tell whether the checks of a column state both bounds."""
+    stated = {key for check in column.checks or () for key in check.statistics or {}}
+    return {"min_value", "max_value"} <= stated
 
 
 def stored_policy(schema: Any) -> Mapping[str, Any] | None:
@@ -88,6 +96,8 @@ def draft(dtypes: Mapping[str, Any]) -> str:
         kind = _kind_of_dtype(dtype)
         code, check, note = _DRAFTS.get(kind, ("object", "pa.Check.isin([...])", "every value it may hold"))
         inside = ", ".join(part for part in (code, check, "metadata=bf.full()") if part)
+        if kind == "datetime":
+            inside = inside.replace('"datetime64[ns]"', repr(str(dtype)))
         if kind in ("float", "datetime"):
             inside = inside.replace("bf.full()", "bf.full(step=...)")
         lines.append(f"    {str(name)!r}: pa.Column({inside}),  # {note}")
@@ -140,12 +150,12 @@ def _refuse_features(name: str, column: Any) -> None:
         raise SchemaError(name, "drop_invalid_rows hides rows", fix="set drop_invalid_rows=False.")
 
 
-def _attribute(name: str, column: Any, step: Any) -> Attribute | None:
+def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None:
     """Return the attribute of a schema column, or None when it declares no domain."""
     bounds = _Bounds(name)
     for check in column.checks or ():
         bounds.take(check)
-    kind, dtype = _kind(name, column.dtype), getattr(column.dtype, "type", None)
+    dtype = getattr(column.dtype, "type", None)
     nullable, values, ranked = bool(column.nullable), bounds.values, False
     if isinstance(dtype, pd.CategoricalDtype):
         ranked = bool(dtype.ordered)
@@ -155,17 +165,15 @@ def _attribute(name: str, column: Any, step: Any) -> Attribute | None:
     if kind == "bool":
         values = [False, True] if values is None else values
     if values is not None:
-        if step is not None and kind in ("integer", "float", "datetime"):
+        if step is not None:
             raise SchemaError(name, "listed values cannot have a step", fix="drop step=, or declare bounds.")
         kind = kind or _kind_of_values(values)
         if kind in ("integer", "float", "datetime"):
-            values = [value for value in values if bounds.holds(value)]
+            values = bounds.within(values)
         return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
     if kind in ("", "string", "category"):
         return None
     tz = getattr(dtype, "tz", None)
-    if kind == "datetime" and bounds.low is not None:
-        tz = getattr(pd.Timestamp(bounds.low), "tz", None) or tz
     return numeric_attribute(
         name,
         kind,
@@ -192,24 +200,41 @@ class _Bounds:
     def take(self, check: Any) -> None:
         """Narrow the bounds by one pandera check; checks of other kinds declare no domain."""
         facts, name = check.statistics or {}, check.name
-        if name in ("in_range", "greater_than_or_equal_to", "greater_than"):
-            self._raise(facts["min_value"], name == "greater_than" or not facts.get("include_min", True))
-        if name in ("in_range", "less_than_or_equal_to", "less_than"):
-            self._lower(facts["max_value"], name == "less_than" or not facts.get("include_max", True))
-        if name in ("isin", "equal_to"):
-            values = [facts["value"]] if name == "equal_to" else facts["allowed_values"]
-            if isinstance(values, (set, frozenset)):
-                raise SchemaError(
-                    self.name, "a set in isin has no order", fix="write isin([...]) with a list."
-                )
-            values = list(values)
-            self.values = values if self.values is None else [v for v in self.values if v in values]
+        try:
+            if name in ("in_range", "greater_than_or_equal_to", "greater_than") and "min_value" in facts:
+                self._raise(facts["min_value"], name == "greater_than" or not facts.get("include_min", True))
+            if name in ("in_range", "less_than_or_equal_to", "less_than") and "max_value" in facts:
+                self._lower(facts["max_value"], name == "less_than" or not facts.get("include_max", True))
+        except TypeError:
+            raise self._mixed() from None
+        if name == "equal_to" and "value" in facts:
+            self._list([facts["value"]])
+        if name == "isin" and "allowed_values" in facts:
+            self._list(facts["allowed_values"])
 
-    def holds(self, value: Any) -> bool:
-        """Tell whether a listed value lies within the bounds."""
+    def within(self, values: list[Any]) -> list[Any]:
+        """Return the listed values that lie within the bounds."""
+        try:
+            return [value for value in values if self._holds(value)]
+        except TypeError:
+            raise self._mixed() from None
+
+    def _holds(self, value: Any) -> bool:
         above = self.low is None or value > self.low or (value == self.low and not self.open_low)
         below = self.high is None or value < self.high or (value == self.high and not self.open_high)
-        return above and below
+        return bool(above and below)
+
+    def _mixed(self) -> SchemaError:
+        return SchemaError(
+            self.name, "its checks compare values of different types", fix="write all bounds in one type."
+        )
+
+    def _list(self, values: Any) -> None:
+        if isinstance(values, (set, frozenset)):
+            fix = "write isin([...]) with a list."
+            raise SchemaError(self.name, "a set in isin has no order", fix=fix)
+        listed = list(values)
+        self.values = listed if self.values is None else [value for value in self.values if value in listed]
 
     def _raise(self, low: Any, strict: bool) -> None:
         if self.low is None or low > self.low or (low == self.low and strict):
@@ -220,18 +245,9 @@ class _Bounds:
             self.high, self.open_high = high, strict
 
 
-def _kind(name: str, dtype: Any) -> str:
-    """Return the kind of a pandera dtype, "" when the schema states none."""
-    if dtype is None:
-        return ""
-    kind = _kind_of_dtype(getattr(dtype, "type", dtype))
-    if not kind:
-        raise SchemaError(
-            name,
-            f"columns of type {dtype} have no cells",
-            fix="use int, float, datetime, bool, category or str.",
-        )
-    return kind
+def _kind(dtype: Any) -> str:
+    """Return the kind of a pandera dtype: "" when the schema states none, "other" when it has no cells."""
+    return "" if dtype is None else _kind_of_dtype(getattr(dtype, "type", dtype)) or "other"
 
 
 def _kind_of_dtype(dtype: Any) -> str:

@@ -7,20 +7,22 @@ plain dict in a pandera column's metadata, and becomes a graph once the column's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, SecretError
-from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.errors import ArgumentError, DeclaredValueError, DomainTooLargeError, SecretError
+from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
 from pandas_blowfish.policy.ball import Ball
-from pandas_blowfish.policy.exact import canonical, exact
+from pandas_blowfish.policy.exact import canonical, canonical_value, exact, plain
 from pandas_blowfish.policy.graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.groups import group_cells, plain_groups
+from pandas_blowfish.policy.instant import distance, is_span, span_ns, span_text
 from pandas_blowfish.policy.missing import WithMissing
+
+__all__ = ["build", "canonical_value", "edges", "fit", "full", "partition", "public", "threshold"]
 
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
@@ -64,14 +66,19 @@ def threshold(
     """
     if metric not in METRICS:
         raise ArgumentError("metric", f"unknown metric {metric!r}", allowed=", ".join(METRICS))
-    if not isinstance(theta, (str, pd.Timedelta)) and not hasattr(theta, "total_seconds"):
-        if exact(theta, "theta") <= 0:
-            raise ArgumentError("theta", "the distance is not positive", fix="bf.public() protects no pair.")
-    extra: dict[str, Any] = {"theta": _span(theta)}
+    if (
+        span_ns(theta, "theta") if is_span(theta) else 1 if isinstance(theta, str) else exact(theta, "theta")
+    ) <= 0:
+        raise ArgumentError("theta", "the distance is not positive", fix="bf.public() protects no pair.")
+    extra: dict[str, Any] = {"theta": distance(theta, "theta")}
     if metric != "l1":
         extra["metric"] = metric
     if scale is not None:
-        extra["scale"] = {str(column): canonical(value) for column, value in scale.items()}
+        if not isinstance(scale, Mapping) or any(exact(value, "scale") <= 0 for value in scale.values()):
+            raise ArgumentError(
+                "scale", "not positive numbers by column", allowed='{"lat": 111.2, "lon": 71.5}'
+            )
+        extra["scale"] = {str(column): canonical(exact(value)) for column, value in scale.items()}
     return _metadata("threshold", step, missing, **extra)
 
 
@@ -88,7 +95,7 @@ def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> M
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
         {'lung': ['flu', 'asthma'], 'heart': ['angina']}
     """
-    return _metadata("partition", step, missing, groups=_groups(groups))
+    return _metadata("partition", step, missing, groups=plain_groups(groups))
 
 
 def public(step: Any = None) -> Metadata:
@@ -108,30 +115,52 @@ def edges(pairs: Iterable[Any], step: Any = None, *, missing: str | None = None)
         >>> edges([("flu", "cold")])
         {'blowfish': {'secret': 'edges', 'pairs': [['flu', 'cold']]}}
     """
-    listed = [list(pair) for pair in pairs]
-    if any(len(pair) != 2 for pair in listed):
+    listed = list(pairs) if isinstance(pairs, Iterable) else [()]
+    if any(isinstance(pair, str) or not isinstance(pair, Collection) or len(pair) != 2 for pair in listed):
         raise ArgumentError("pairs", "an edge has two ends", allowed="a list of pairs of values")
     return _metadata("edges", step, missing, pairs=[[canonical_value(v) for v in pair] for pair in listed])
 
 
+def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
+    """Return a column's secret in its one plain form (5, 5.0 and "5" are one theta), or raise.
+
+    The step is left out: it is part of the column's domain.
+    """
+    kind = secret.get("secret")
+    if not isinstance(kind, str) or kind not in _MAKERS:
+        raise SecretError(attribute.name, f"unknown kind {kind!r}", fix=f"one of {', '.join(_MAKERS)}.")
+    out = {key: value for key, value in secret.items() if key != "step"}
+    if unknown := set(out) - {"secret", "missing", *_MAKERS[kind][1]}:
+        raise SecretError(
+            attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
+        )
+    if out.get("missing", "public") != "public":
+        raise SecretError(attribute.name, f"missing={out['missing']!r}", fix='leave it out, or say "public".')
+    if kind == "threshold":
+        _theta(out, attribute)
+        times = attribute.kind == "datetime"
+        out["theta"] = span_text(span_ns(out["theta"], "theta")) if times else plain(exact(out["theta"]))
+    if kind == "partition":
+        out["groups"] = plain_groups(out.get("groups"))
+    if kind == "edges":
+        out["pairs"] = edges(out.get("pairs", ()))["blowfish"]["pairs"]
+    if not attribute.bounded and kind in ("partition", "edges"):
+        raise SecretError(attribute.name, "its values have no bounds", fix="add Check.in_range(low, high).")
+    if attribute.bounded and attribute.size > MAX_CELLS and kind in ("partition", "edges"):
+        raise DomainTooLargeError(
+            f"column {attribute.name!r}", attribute.size, MAX_CELLS, fix="declare a wider step."
+        )
+    return out
+
+
 def build(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     """Return the graph a secret puts on the cells of a column."""
-    maker = _MAKERS.get(secret.get("secret", ""))
-    if maker is None:
-        raise SecretError(
-            attribute.name, f"unknown kind {secret.get('secret')!r}", fix=f"one of {', '.join(_MAKERS)}."
-        )
-    graph = maker(secret, attribute)
+    secret = fit(secret, attribute)
+    graph = _MAKERS[secret["secret"]][0](secret, attribute)
     if not attribute.nullable:
         return graph
     open_missing = secret["secret"] == "public" or secret.get("missing") == "public"
     return WithMissing(graph, joined=not open_missing)
-
-
-def canonical_value(value: Any) -> Any:
-    """Return a declared value as JSON keeps it (a float stays a float, an instant is ISO text)."""
-    value = value.item() if hasattr(value, "item") else value
-    return value if isinstance(value, float) else canonical(value)
 
 
 def _metadata(secret: str, step: Any, missing: str | None, **extra: Any) -> Metadata:
@@ -139,66 +168,10 @@ def _metadata(secret: str, step: Any, missing: str | None, **extra: Any) -> Meta
         raise ArgumentError("missing", f"unknown choice {missing!r}", allowed='None or "public"')
     out: dict[str, Any] = {"secret": secret, **extra}
     if step is not None:
-        out["step"] = _span(step)
+        out["step"] = distance(step, "step")
     if missing is not None:
         out["missing"] = missing
     return {"blowfish": out}
-
-
-def _span(value: Any) -> Any:
-    """Return a distance as plain data: a time span as ISO text, a number as it was written."""
-    if hasattr(value, "total_seconds") or type(value).__name__ == "timedelta64":
-        return str(pd.Timedelta(value).isoformat())
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        exact(value, "distance")
-        return value
-    return canonical(exact(value, "distance"))
-
-
-def _groups(groups: Any) -> Any:
-    if isinstance(groups, (int, float, str, Fraction, pd.Timedelta)) and not isinstance(groups, bool):
-        return {"width": _span(groups)}
-    if (
-        isinstance(groups, Mapping)
-        and set(groups) == {"width"}
-        and not isinstance(groups["width"], (list, range))
-    ):
-        return {"width": _span(groups["width"])}
-    if isinstance(groups, Mapping) and all(_is_group(group) for group in groups.values()):
-        return {str(name): _group(group) for name, group in groups.items()}
-    if isinstance(groups, Mapping):
-        by_name: dict[str, list[Any]] = {}
-        for value, name in groups.items():
-            by_name.setdefault(str(name), []).append(canonical_value(value))
-        return by_name
-    listed = list(groups) if isinstance(groups, Iterable) else []
-    if listed and all(_is_group(group) for group in listed):
-        return [_group(group) for group in listed]
-    raise ArgumentTypeError("groups", "not groups of values", allowed="a dict or list of lists, or a width")
-
-
-def _is_group(group: Any) -> bool:
-    return isinstance(group, (list, tuple, set, frozenset, range, pd.Interval, pd.Index, np.ndarray, Mapping))
-
-
-def _group(group: Any) -> Any:
-    """Return one group as plain data: a list of values, or a half-open run {"low", "high"}."""
-    if isinstance(group, Mapping):
-        if set(group) != {"low", "high"}:
-            raise ArgumentError(
-                "groups", "a group is not a list of values", allowed="lists, or {'low', 'high'}"
-            )
-        return {"low": canonical_value(group["low"]), "high": canonical_value(group["high"])}
-    if isinstance(group, range) and group.step == 1 and len(group):
-        return {"low": group.start, "high": group.stop}
-    if isinstance(group, pd.Interval):
-        if group.closed != "left":
-            raise ArgumentError("groups", "an interval is not closed on the left only", allowed="[low, high)")
-        return {"low": canonical_value(group.left), "high": canonical_value(group.right)}
-    values = [canonical_value(value) for value in group]
-    return sorted(values, key=repr) if isinstance(group, (set, frozenset)) else values
 
 
 def _full(_: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
@@ -211,30 +184,36 @@ def _public(_: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
 
 def _threshold(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     """Join cells when some value of one is within theta of some value of the other."""
-    name, times = attribute.name, attribute.kind == "datetime"
-    if secret.get("metric", "l1") not in METRICS:
-        raise SecretError(name, f"unknown metric {secret['metric']!r}", fix=f"one of {', '.join(METRICS)}.")
-    try:
-        theta = span_ns(secret["theta"], "theta") if times else exact(secret["theta"], "theta")
-    except (KeyError, ArgumentError) as error:
-        raise SecretError(
-            name, f"theta cannot be read ({error})", fix="give a distance in the column's units."
-        ) from None
-    scale = exact((secret.get("scale") or {}).get(name, 1), "scale")
-    if theta <= 0 or scale <= 0:
-        raise SecretError(name, "the distance is not positive", fix="bf.public() protects no pair.")
-    theta = theta / scale
+    name, theta = attribute.name, _theta(secret, attribute)
     if isinstance(attribute, Grid):
         return Ball.even(attribute.cells, math.ceil(theta / attribute.step))
     if isinstance(attribute, Values) and attribute.numeric:
         return _uneven(attribute.positions, theta)
     if not attribute.ordered:
         raise SecretError(
-            name, "its values have no distances", fix="use an ordered category, or bf.partition."
+            name,
+            "its values have no distances",
+            fix="declare pa.Column(pd.CategoricalDtype([...], ordered=True)), or use bf.partition.",
         )
     if theta.denominator != 1:
         raise SecretError(name, "theta counts positions of an ordered category", fix="give a whole number.")
     return Ball.even(attribute.cells, int(theta))
+
+
+def _theta(secret: Mapping[str, Any], attribute: Attribute) -> Fraction:
+    """Return the distance in the column's own units (nanoseconds for instants)."""
+    name, times = attribute.name, attribute.kind == "datetime"
+    if secret.get("metric", "l1") not in METRICS:
+        raise SecretError(name, f"unknown metric {secret['metric']!r}", fix=f"one of {', '.join(METRICS)}.")
+    try:
+        theta = span_ns(secret["theta"], "theta") if times else exact(secret["theta"], "theta")
+        scale = exact((secret.get("scale") or {}).get(name, 1), "scale")
+    except (KeyError, ArgumentError, AttributeError) as error:
+        fix = "give a distance in the column's units."
+        raise SecretError(name, f"theta or scale cannot be read ({error})", fix=fix) from None
+    if theta <= 0 or scale <= 0:
+        raise SecretError(name, "the distance is not positive", fix="bf.public() protects no pair.")
+    return theta / scale
 
 
 def _uneven(positions: tuple[Fraction, ...], theta: Fraction) -> Ball:
@@ -252,55 +231,7 @@ def _uneven(positions: tuple[Fraction, ...], theta: Fraction) -> Ball:
 
 
 def _partition(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
-    groups = secret.get("groups")
-    labels = np.full(attribute.cells, -1, dtype=np.int64)
-    if isinstance(groups, Mapping) and set(groups) == {"width"}:
-        return Cliques(np.arange(attribute.cells) // _width(groups["width"], attribute))
-    if not isinstance(groups, (Mapping, list, tuple)):
-        raise SecretError(
-            attribute.name, "its groups are not a dict or a list", fix="see help(bf.partition)."
-        )
-    for number, group in enumerate(groups.values() if isinstance(groups, Mapping) else groups):
-        for cells in _members(group, attribute):
-            taken = labels[cells]
-            if ((taken >= 0) & (taken != number)).any() if isinstance(cells, slice) else 0 <= taken != number:
-                raise SecretError(
-                    attribute.name, "a cell is in two groups", fix="put each cell in one group."
-                )
-            labels[cells] = number
-    if (labels < 0).any():
-        missed = attribute.labels()[labels < 0][:3].tolist()
-        raise SecretError(
-            attribute.name,
-            f"values such as {missed} are in no group",
-            fix="list every declared value in a group.",
-        )
-    return Cliques(labels)
-
-
-def _members(group: Any, attribute: Attribute) -> Iterable[Any]:
-    """Yield the cells of a group, a run of them as a slice."""
-    try:
-        if isinstance(group, Mapping):
-            yield slice(attribute.edge(group["low"]), attribute.edge(group["high"]))
-        else:
-            yield from (attribute.code(value) for value in group)
-    except (ArgumentError, DeclaredValueError) as error:
-        raise SecretError(
-            attribute.name, str(error), fix="groups hold declared values, whole cells."
-        ) from None
-
-
-def _width(width: Any, attribute: Attribute) -> int:
-    if not isinstance(attribute, Grid):
-        raise SecretError(attribute.name, "a width needs evenly spaced numbers", fix="list the groups.")
-    span = span_ns(width, "width") if attribute.kind == "datetime" else exact(width, "width")
-    cells = span / attribute.step
-    if cells < 1 or cells.denominator != 1:
-        raise SecretError(
-            attribute.name, "the width is not a multiple of the step", fix="groups are whole cells."
-        )
-    return int(cells)
+    return Cliques(group_cells(secret.get("groups"), attribute))
 
 
 def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
@@ -311,10 +242,10 @@ def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     return Explicit(attribute.cells, np.array(codes, dtype=np.int64).reshape(-1, 2))
 
 
-_MAKERS: dict[str, Callable[[Mapping[str, Any], Attribute], SecretGraph]] = {
-    "full": _full,
-    "threshold": _threshold,
-    "partition": _partition,
-    "public": _public,
-    "edges": _edges,
+_MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], tuple[str, ...]]] = {
+    "full": (_full, ()),
+    "threshold": (_threshold, ("theta", "metric", "scale")),
+    "partition": (_partition, ("groups",)),
+    "public": (_public, ()),
+    "edges": (_edges, ("pairs",)),
 }

@@ -296,9 +296,11 @@ def test_verify_finds_a_cut_with_a_head(path):
     """A ledger cut after some entry verifies by itself, but not against a later receipt."""
     ledger = filled(path)
     entry, _ = ledger.charge("a", TENTH, {})
-    receipt = {"entry": entry.id, "hash": entry.hash, "query": "hist"}
+    receipt = {"entry": entry.id, "hash": entry.hash, "dataset": "a", "epsilon": "1/10"}
     assert ledger.verify(entry.hash)
     assert ledger.verify(receipt)
+    with pytest.raises(errors.LedgerTamperedError, match="another epsilon"):
+        ledger.verify({**receipt, "epsilon": "1/1000"})
     assert ledger.verify(ledger.entries.loc[2, "hash"])
 
     edit(path, "DELETE FROM entries WHERE id = 7")

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import pandas_blowfish as bf
 from pandas_blowfish.plan.oracle import database_sensitivity, definition_edges, edge_loss
+from pandas_blowfish.policy.domain import Domain, from_dict
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -23,6 +25,25 @@ def test_projection_matches_definition(seed, make_policy):
 
     assert {tuple(edge) for edge in fast.tolist()} == {tuple(edge) for edge in slow.tolist()}
     assert policy.graph.project(columns).edge_count == len(slow)
+
+
+@pytest.mark.parametrize(
+    ("column", "secret"),
+    [
+        ({"type": "integer", "min": 0, "max": 7}, bf.threshold(6, scale={"x": 2})),
+        ({"type": "integer", "min": 0, "max": 7}, bf.partition([range(3), range(3, 8)])),
+        ({"type": "float", "min": 0, "max": 1, "step": "0.1"}, bf.partition("0.3")),
+        ({"type": "datetime", "min": "2020-01-01", "max": "2020-01-09", "step": "1D"}, bf.partition("2D")),
+    ],
+)
+def test_every_form_of_secret_matches_the_definition(column, secret):
+    """Scales, runs and widths mean to the graph what they mean to the words."""
+    policy = bf.Policy(Domain((from_dict("x", column),)), secrets={"x": secret})
+
+    fast, slow = policy.graph.edges(), definition_edges(policy, ["x"])
+
+    assert {tuple(edge) for edge in fast.tolist()} == {tuple(edge) for edge in slow.tolist()}
+    assert len(slow)
 
 
 def test_edge_loss_is_exact_over_mixed_scales():

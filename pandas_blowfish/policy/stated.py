@@ -1,0 +1,88 @@
+"""Secrets as they were stated: one a block of columns, fitted to the domain and frozen. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pandas_blowfish.errors import ArgumentError, SecretError
+from pandas_blowfish.policy.domain import Domain, read_step
+from pandas_blowfish.policy.exact import canonical
+from pandas_blowfish.policy.secret import METRICS, fit
+
+Columns = tuple[str, ...]
+Secrets = dict[Columns, dict[str, Any]]
+_KINDS = ("full", "threshold", "partition", "public")  # what several columns may share
+
+
+def overrides_of(secrets: Any) -> Secrets:
+    """Return stated secrets by tuples of columns, unwrapped from their metadata form."""
+    if secrets is not None and not isinstance(secrets, Mapping):
+        raise ArgumentError("secrets", "not a dict", allowed='{"age": bf.threshold(5), ...}')
+    out: Secrets = {}
+    for key, secret in (secrets or {}).items():
+        columns = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, (tuple, list)) else ()
+        if not columns or not all(isinstance(column, str) for column in columns):
+            raise ArgumentError("secrets", f"{key!r} is not a column", allowed="a name or a tuple of names")
+        stated = secret.get("blowfish", secret) if isinstance(secret, Mapping) else None
+        if not isinstance(stated, Mapping) or "secret" not in stated:
+            fix = "write bf.full(), bf.threshold(...), ..."
+            raise SecretError(", ".join(columns), "not a secret", fix=fix)
+        out[columns] = dict(stated)
+    return out
+
+
+def steps_of(overrides: Secrets) -> dict[str, Any]:
+    """Return the cell widths that overrides state, by column."""
+    return {
+        keys[0]: secret["step"] for keys, secret in overrides.items() if len(keys) == 1 and "step" in secret
+    }
+
+
+def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secrets) -> Secrets:
+    """Return one plain secret a block: the overrides, and the columns' own for the rest."""
+    taken = [column for columns in overrides for column in columns]
+    for column in taken:
+        domain[column]  # raises UndeclaredColumnError
+    if len(set(taken)) != len(taken):
+        raise SecretError(None, "a column is in two blocks", fix="name each column in one secret.")
+    for column, step in steps_of(overrides).items():
+        attribute = domain[column]
+        if read_step(attribute.kind, step) != getattr(attribute, "step", None):
+            fix = "leave step= out of the override."
+            raise SecretError(column, "its cells have another step, or none", fix=fix)
+    merged = dict(overrides) | {
+        (column,): dict(own[column]) for column in domain.columns if column not in taken
+    }
+    place = {column: rank for rank, column in enumerate(domain.columns)}
+    ordered = sorted(merged.items(), key=lambda item: place[item[0][0]])
+    return {columns: _fitted(secret, columns, domain) for columns, secret in ordered}
+
+
+def freeze(value: Any) -> Any:
+    """Return plain data that cannot be changed: read-only mappings and tuples."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: freeze(item) for key, item in value.items()})
+    return tuple(freeze(item) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def thaw(value: Any) -> Any:
+    """Return frozen data as plain dicts and lists again."""
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    return [thaw(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict[str, Any]:
+    try:
+        if len(columns) == 1:
+            return fit(secret, domain[columns[0]])
+    except ArgumentError as error:
+        raise SecretError(columns[0], str(error), fix="see help(bf.threshold), help(bf.partition).") from None
+    name = ", ".join(columns)
+    if secret["secret"] not in _KINDS or secret.get("metric", "l1") not in METRICS:
+        raise SecretError(name, "several columns cannot share it", fix=f"one of {', '.join(_KINDS)}.")
+    if "step" in secret:
+        raise SecretError(name, "a step belongs to one column", fix="state step= in each column's metadata.")
+    return {str(key): canonical(thaw(value)) for key, value in secret.items()}
