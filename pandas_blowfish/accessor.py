@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import os
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.answer import answer
@@ -33,6 +34,8 @@ class BlowfishAccessor:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
+        if not isinstance(frame, pd.DataFrame):
+            raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
         self._frame = frame
 
     def protect(
@@ -144,7 +147,7 @@ class BlowfishAccessor:
 
     def __repr__(self) -> str:
         try:
-            if self._frame.attrs.get("blowfish", {}).get("kind") == "release":
+            with suppress(NotReleasedError):
                 return repr(self.receipt)
             source = self._opened()
         except BlowfishError as error:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.release import receipt_of
+from pandas_blowfish.release import Receipt, receipt_of
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
+MAX_SHEET_ROWS, MAX_SHEET_NAME = 1_048_575, 31
 
 
 def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[Path]:
@@ -26,62 +29,84 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
         result: What a verb returned.
         path: Where to; the ending chooses the form.
     """
-    target = Path(path)
-    if target.suffix not in SUFFIXES:
-        raise ArgumentError("path", f"unknown ending {target.suffix!r}", allowed=", ".join(SUFFIXES))
-    if not isinstance(result, (pd.DataFrame, Mapping)) or not len(result):
-        raise ArgumentTypeError(
-            "result", "not a release", allowed="a frame or a dict of frames that a verb returned"
-        )
-    frames = (
-        {"": result}
-        if isinstance(result, pd.DataFrame)
-        else {_name(key): frame for key, frame in result.items()}
-    )
-    receipts = {name: receipt_of(frame) for name, frame in frames.items()}  # before anything is written
+    target = _target(path)
+    frames = [result] if isinstance(result, pd.DataFrame) else _frames(result)
+    receipts = [receipt_of(frame) for frame in frames]  # before anything is written
+    keys = [] if isinstance(result, pd.DataFrame) else list(result)
     if target.suffix == ".xlsx":
-        return _excel(frames, receipts, target)
+        return _excel(frames, receipts, keys, target)
+    places = [target.with_name(f"{target.stem}-{name}{target.suffix}") for name in _names(keys, 120)] or [
+        target
+    ]
     written: list[Path] = []
-    for name, frame in frames.items():
-        place = target.with_name(f"{target.stem}-{name}{target.suffix}") if name else target
+    for place, frame, receipt in zip(places, frames, receipts, strict=True):
         if target.suffix == ".parquet":
-            _flat(frame).to_parquet(place)
+            frame.to_parquet(place)
             written.append(place)
         else:
             beside = place.with_suffix(".receipt.json")
-            beside.write_text(json.dumps(receipts[name], indent=2) + "\n", encoding="utf-8")
+            beside.write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
             frame.to_csv(place)
             written += [place, beside]
     return written
 
 
-def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame Parquet can hold: interval levels inside a MultiIndex become text."""
-    index = frame.index
-    if isinstance(index, pd.MultiIndex) and any(
-        isinstance(level, pd.IntervalIndex) for level in index.levels
-    ):
-        levels = [
-            level.astype(str) if isinstance(level, pd.IntervalIndex) else level for level in index.levels
-        ]
-        frame = frame.set_axis(index.set_levels(levels), axis=0)
-    return frame
+def _target(path: Any) -> Path:
+    """Return a path that can be written, or raise before anything is."""
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+        raise ArgumentTypeError("path", "not a path", allowed="a str or a pathlib.Path")
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise ArgumentError("path", f"unknown ending {target.suffix!r}", allowed=", ".join(SUFFIXES))
+    if "\0" in str(target) or not target.parent.is_dir() or target.is_dir():
+        raise ArgumentError("path", "not a file in a directory that exists", fix="make the directory first")
+    return target
 
 
-def _excel(frames: Mapping[str, pd.DataFrame], receipts: Mapping[str, Any], target: Path) -> list[Path]:
+def _frames(result: Any) -> list[pd.DataFrame]:
+    """Return the frames of a dict of releases."""
+    if isinstance(result, Mapping) and result:
+        frames = list(result.values())
+        if all(isinstance(frame, pd.DataFrame) for frame in frames):
+            return frames
+    raise ArgumentTypeError(
+        "result", "not a release", allowed="a frame or a dict of frames that a verb returned"
+    )
+
+
+def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any], target: Path) -> list[Path]:
+    """Write a workbook: each release, then its receipt, in a sheet of its own."""
+    if any(len(frame) > MAX_SHEET_ROWS for frame in frames):
+        raise ArgumentError("path", f"a sheet holds {MAX_SHEET_ROWS:,} rows", fix="save as .parquet or .csv")
+    room = MAX_SHEET_NAME - len("-receipt")
+    sheets = [(name, f"{name}-receipt") for name in _names(keys, room)] or [("release", "receipt")]
     with pd.ExcelWriter(target) as book:
-        for name, frame in frames.items():
-            plain = frame.reset_index()
-            for column in plain.columns:
-                if not pd.api.types.is_numeric_dtype(plain[column]):
-                    plain[column] = plain[column].astype(str)
-            plain.to_excel(book, sheet_name=(name or "release")[:31], index=False)
-            facts = pd.Series({key: str(value) for key, value in receipts[name].items()}, name="value")
-            facts.rename_axis("receipt").to_excel(
-                book, sheet_name=(f"{name}-receipt" if name else "receipt")[-31:]
-            )
+        for (sheet, beside), frame, receipt in zip(sheets, frames, receipts, strict=True):
+            labels = frame.index.to_frame(index=False)
+            for column in labels.columns:
+                if not pd.api.types.is_numeric_dtype(labels[column]):  # Excel knows no intervals or zones
+                    labels[column] = labels[column].astype(str)
+            table = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+            table.to_excel(book, sheet_name=sheet, index=False)
+            facts = pd.Series({key: _cell(value) for key, value in receipt.items()}, name="value")
+            facts.rename_axis("receipt").to_excel(book, sheet_name=beside)
     return [target]
 
 
-def _name(key: Any) -> str:
-    return "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
+def _names(keys: Iterable[Any], room: int) -> list[str]:
+    """Return a name for each key that files and sheets can have, no two alike."""
+    names: list[str] = []
+    for key in keys:
+        text = "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        plain = name = re.sub(r"[^\w .,()=+-]", "_", text).strip(" .")[:room] or "release"
+        again = 1
+        while name.lower() in (taken.lower() for taken in names):
+            again += 1
+            name = f"{plain[: room - len(str(again)) - 1]}~{again}"
+        names.append(name)
+    return names
+
+
+def _cell(value: Any) -> str:
+    """Return a fact of a receipt as a cell shows it: text as it is, the rest as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)

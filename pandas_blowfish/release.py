@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, NotReleasedError
-from pandas_blowfish.plan.law import reach
+from pandas_blowfish.plan.law import reach, variance
 from pandas_blowfish.plan.plan import Plan
 
 RECORD = "blowfish"
@@ -53,7 +54,8 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true count with at least this probability, row by row.
 
     Proof note:
-        Requires: a release as a verb returned it, or some of its rows.
+        Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
+                  rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row.
         Because:  |noise| <= t with that probability (`law.reach`). A shaped count is max(0, noisy - s)
                   with s between the receipt's shifts, so a positive one is within t of the truth after
@@ -61,17 +63,28 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     receipt = receipt_of(frame)
+    if not {"scale", "post", "shift_low", "shift_high"} <= set(receipt):
+        raise NotReleasedError()
     for column in ("count", "std"):
         if column not in frame.columns:
             raise FrameError(
                 f"the release has no column {column!r} any more", fix="ask it of the release as returned."
             )
-    spread = reach(Fraction(receipt["scale"]), level)
-    count, noisy = frame["count"].to_numpy(dtype=float), frame["std"].to_numpy(dtype=float) > 0
+    scale = Fraction(receipt["scale"])
+    spread = reach(scale, level)
+    count, std = (frame[column].to_numpy(dtype=float) for column in ("count", "std"))
+    noisy = std > 0
+    if not np.isclose(std[noisy], math.sqrt(variance(scale)), rtol=1e-12, atol=0).all():
+        raise FrameError(
+            "these are not the counts that were released",
+            fix="ask for the interval before you sum, scale or round.",
+        )
     if not receipt["post"]:
         low, high = count - spread * noisy, count + spread * noisy
     else:
         least, most = receipt["shift_low"], receipt["shift_high"]
         low = np.where(noisy, np.maximum(np.where(count > 0, count + least - spread, 0.0), 0.0), count)
         high = np.where(noisy, np.maximum(count + most + spread, 0.0), count)
-    return pd.DataFrame({"low": low, "high": high}, index=frame.index)
+    bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
+    bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
+    return bounds

@@ -100,3 +100,35 @@ def test_exact_answers_have_no_width():
     assert released.blowfish.interval().to_numpy().tolist() == [[3.0, 3.0]]
     assert Fraction(released.blowfish.receipt["epsilon"]) == 0
     assert released.blowfish.receipt["noise"] == "none"
+
+
+@pytest.mark.parametrize(
+    "change", [lambda h: h.cumsum(), lambda h: h * 2, lambda h: h.round(), lambda h: h / 7]
+)
+def test_intervals_refuse_what_is_no_longer_the_release(change):
+    """Sums, multiples and rounded counts have other errors than the release."""
+    released = _protected([1, 2, 3]).blowfish.hist("x", epsilon="1/3")
+
+    with pytest.raises(FrameError, match="not the counts"):
+        change(released).blowfish.interval()
+
+
+def test_intervals_join_their_release(tmp_path):
+    """Counts with their intervals are still a release that can be saved."""
+    released = _protected([1, 2, 3]).blowfish.hist("x", epsilon=1)
+
+    joined = released.join(released.blowfish.interval())
+    bf.save(joined, tmp_path / "ages.parquet")
+
+    assert pd.read_parquet(tmp_path / "ages.parquet").blowfish.receipt == released.blowfish.receipt
+
+
+def test_the_ledger_refuses_a_receipt_with_other_costs():
+    """A receipt that states another cost than its entry is found."""
+    df = _protected([1, 2, 3])
+    receipt = df.blowfish.hist("x", epsilon="1/10").blowfish.receipt
+
+    assert df.blowfish.ledger.verify(receipt)
+    for change in ({"epsilon": "1/1000"}, {"remaining": "5"}, {"query": "hist('y')"}, {"scale": "1"}):
+        with pytest.raises(bf.errors.LedgerTamperedError):
+            df.blowfish.ledger.verify({**receipt, **change})

@@ -12,7 +12,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, OutsideDomainError
-from pandas_blowfish.kernel.encode import MISSING, OUTSIDE, Ints, encoder
+from pandas_blowfish.kernel.encode import encoder
+from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints, missing_code
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
@@ -35,13 +36,10 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
-        codes = readers[0](start, stop)
-        if not plain:
-            codes = _combine(asked, readers, start, stop)
-        if len(codes) and int(codes.min()) < 0:
+        codes = readers[0](start, stop) if plain else _combine(asked, readers, start, stop)
+        if int(codes.min()) < 0:
             codes = np.where(codes < 0, size, codes)
-        found = np.bincount(codes, minlength=size + 1)
-        counts += found
+        counts += np.bincount(codes, minlength=size + 1)
     return counts[:size]
 
 
@@ -56,8 +54,8 @@ def seal(frame: pd.DataFrame, domain: Domain, key: str, *, clip: bool) -> dict[s
         hasher = _hasher(key, attribute.name)
         bad = False
         for codes in _codes(frame, attribute, clip=clip):
-            if attribute.bounded and len(codes) and int(codes.min()) < 0:
-                bad = True
+            if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+                bad |= attribute.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
             hasher.update(codes)
         if bad:
             outside.append(attribute.name)
@@ -71,9 +69,10 @@ def unsealed(frame: pd.DataFrame, domain: Iterable[Attribute], binding: dict[str
     """Return what of a frame is not as it was sealed, in words; "" when all is."""
     if len(frame) != binding["rows"]:
         return "the number of rows is"
+    names = list(frame.columns)
     for attribute in domain:
-        if attribute.name not in frame.columns:
-            return f"the columns are (without {attribute.name!r})"
+        if names.count(attribute.name) != 1:
+            return f"the columns are (with {attribute.name!r} {names.count(attribute.name)} times)"
         hasher = _hasher(binding["key"], attribute.name)
         for codes in _codes(frame, attribute, clip=binding["outside"] == "clip"):
             hasher.update(codes)
@@ -105,18 +104,27 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         raise FrameError("the columns have several levels", fix="flatten them to plain names.")
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise FrameError(f"declared columns are not in the frame: {', '.join(absent)}", columns=absent, fix="add them.")
+        raise FrameError(
+            f"declared columns are not in the frame: {', '.join(absent)}", columns=absent, fix="add them."
+        )
     twice = [name for name in names if list(frame.columns).count(name) > 1]
     if twice:
-        raise FrameError(f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name.")
+        raise FrameError(
+            f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
+        )
 
 
 def require_unit(frame: pd.DataFrame, unit: str) -> None:
     """Refuse a frame in which one unit has several rows, or a row has none."""
     require_columns(frame, [unit])
-    if frame[unit].isna().any() or not frame[unit].is_unique:
+    units = frame[unit]
+    try:
+        once = bool(units.is_unique) and not bool(units.isna().any())
+    except TypeError:  # a list or a dict names nobody
+        once = False
+    if not once:
         raise FrameError(
-            f"the unit column {unit!r} repeats or is missing somewhere",
+            f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
             columns=[unit],
             fix="keep one row a unit; r rows a unit would multiply epsilon by r.",
         )
@@ -124,22 +132,38 @@ def require_unit(frame: pd.DataFrame, unit: str) -> None:
 
 def check(frame: pd.DataFrame, domain: Domain) -> pd.DataFrame:
     """Return, column by column, how many rows are missing or outside: for the curator only."""
+    require_columns(frame, [])
     require_columns(frame, [name for name in domain.columns if name in frame.columns])
     rows = []
     for attribute in domain:
         if attribute.name not in frame.columns:
-            rows.append((attribute.name, attribute.describe(), 0, 0, 0, "absent from the frame"))
+            rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
             continue
-        missing = refused = outside = 0
+        missing = outside = 0
         for codes in _codes(frame, attribute, clip=False):
-            if attribute.bounded:
-                refused += int((codes == MISSING).sum())
-                outside += int((codes == OUTSIDE).sum())
-                missing += int((codes == attribute.cells).sum()) if attribute.nullable else 0
-        fixes = ["nullable=True, or fill"] * bool(refused) + ["widen the schema, mend the rows, or clip"] * bool(outside)
-        rows.append((attribute.name, attribute.describe(), len(frame), missing + refused, outside, "; ".join(fixes) or "ok"))
-    columns = ["column", "declared", "rows", "missing", "outside", "status"]
+            missing += int((codes == missing_code(attribute)).sum())
+            outside += int((codes == OUTSIDE).sum())
+        status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
+        status += [_advice(frame[attribute.name].dtype, attribute)] * (outside > 0)
+        counts = (len(frame), missing, outside)
+        rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
+    columns = ["column", "rows", "missing", "outside", "status", "declared"]
     return pd.DataFrame(rows, columns=columns).set_index("column")
+
+
+def _advice(dtype: Any, attribute: Attribute) -> str:
+    """Return what to do about values outside a domain, from the column's storage alone."""
+    axis = attribute.kind in ("integer", "float", "datetime")
+    if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
+        return (
+            f"stored as text: pd.to_{'datetime' if attribute.kind == 'datetime' else 'numeric'} converts it"
+        )
+    zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
+    if attribute.kind == "datetime" and zones[0] != zones[1]:
+        return "one of schema and column has a time zone: tz_localize, or declare it"
+    if axis:
+        return 'widen the schema, mend the rows, or outside="clip"'
+    return "list the values in the schema, or mend the rows (na_values= of read_csv turns marks into nulls)"
 
 
 def _codes(frame: pd.DataFrame, attribute: Attribute, *, clip: bool) -> Iterator[Ints]:
@@ -157,7 +181,7 @@ def _combine(asked: Tally, readers: Sequence[Any], start: int, stop: int) -> Int
         codes = read(start, stop)
         if binning.labels is not None:
             codes = np.append(binning.labels, -1)[np.maximum(codes, -1)]
-        if len(codes) and int(codes.min()) < 0:
+        if int(codes.min()) < 0:
             outside |= codes < 0
         joint = joint * binning.bins + codes
     return np.where(outside, -1, joint)

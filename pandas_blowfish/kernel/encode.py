@@ -6,20 +6,21 @@ allowed. Nothing here raises because of a row's value, and no value is ever put 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DeclaredValueError
-from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.instant import NS_PER_UNIT
-
-Ints = NDArray[np.int64]
-OUTSIDE, MISSING = -1, -2
-_NAT = np.iinfo(np.int64).min
+from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, instants, missing_code, numbers
+from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+from pandas_blowfish.policy.exact import exact
 
 
 def encoder(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Callable[[int, int], Ints]:
@@ -27,29 +28,27 @@ def encoder(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Call
 
     Args:
         series: The column.
-        attribute: Its declared cells.
-        clip: Put numbers beyond the bounds into the nearest cell.
+        attribute: Its declared cells. A number of a column without bounds is coded as its bits.
+        clip: Put numbers and instants beyond the bounds into the nearest cell.
     """
-    array, dtype = series.array, series.dtype
-    if isinstance(attribute, Unbounded):
-        return lambda start, stop: _raw(array[start:stop])
+    series = pd.Series(np.asarray(series.array)) if isinstance(series.dtype, pd.SparseDtype) else series
+    array: Any = series.to_numpy() if series.dtype == object else series.array
+    dtype: Any = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        table = np.append(_scalars(list(dtype.categories), attribute, clip), _missing(attribute))
-        codes = array.codes  # type: ignore[attr-defined]
+        distinct = encoder(pd.Series(dtype.categories), attribute, clip=clip)(0, len(dtype.categories))
+        table, codes = np.append(distinct, missing_code(attribute)), array.codes
         return lambda start, stop: table[codes[start:stop]]
-    kind = _storage(dtype)
+    kind, number = _storage(dtype), attribute.kind in ("integer", "float") and not _huge(attribute)
     if kind == "datetime" and attribute.kind == "datetime":
-        if (getattr(dtype, "tz", None) is None) != (getattr(attribute, "tz", None) is None):
-            return lambda start, stop: np.full(stop - start, OUTSIDE, dtype=np.int64)
-        unit = NS_PER_UNIT[dtype.unit if isinstance(dtype, pd.DatetimeTZDtype) else np.datetime_data(dtype)[0]]
-        return lambda start, stop: _instants(array[start:stop].asi8, unit, attribute, clip)  # type: ignore[attr-defined]
-    if kind == "number" and attribute.kind in ("integer", "float"):
-        data = series.to_numpy() if isinstance(dtype, np.dtype) else None
-        if data is not None:
-            return lambda start, stop: _numbers(data[start:stop], attribute, clip)
+        read, unit, zone = _stamps(array)
+        return lambda start, stop: instants(read(start, stop), unit, zone, attribute, clip)
+    if kind == "number" and number and isinstance(dtype, np.dtype):
+        data = series.to_numpy()
+        return lambda start, stop: numbers(data[start:stop], attribute, clip)
+    if kind == "number" and number:
         return lambda start, stop: _masked(array[start:stop], attribute, clip)
-    if kind == "bool" and attribute.kind == "bool" and isinstance(dtype, np.dtype):
-        pair = _scalars([False, True], attribute, clip)
+    if dtype == np.dtype(bool) and attribute.kind == "bool":
+        pair = np.array([_scalar(flag, attribute, clip) for flag in (False, True)], dtype=np.int64)
         flags = series.to_numpy().view(np.int8)
         return lambda start, stop: pair[flags[start:stop]]
     memo: dict[Any, int] = {}
@@ -59,168 +58,89 @@ def encoder(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Call
 def _storage(dtype: Any) -> str:
     """Return what kind of values a dtype stores, for the fast paths; "" for the general one."""
     if isinstance(dtype, pd.ArrowDtype):
-        return "number" if dtype.kind in "iuf" else ""
-    if pd.api.types.is_bool_dtype(dtype):
-        return "bool"
+        return "datetime" if hasattr(dtype.pyarrow_dtype, "tz") else "number" * (dtype.kind in "iuf")
     if pd.api.types.is_numeric_dtype(dtype) and dtype.kind in "iuf":
         return "number"
     return "datetime" if dtype.kind == "M" else ""
 
 
-def _missing(attribute: Attribute) -> int:
-    return attribute.cells if attribute.nullable else MISSING
+def _stamps(array: Any) -> tuple[Callable[[int, int], Ints], str, bool]:
+    """Return a reader of stored instants, their unit, and whether they have a time zone."""
+    dtype = array.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        kind, zone = array.dtype.numpy_dtype, dtype.pyarrow_dtype.tz is not None
+        unit = np.datetime_data(kind)[0]
+        return lambda start, stop: array[start:stop].to_numpy(dtype=kind).view(np.int64), unit, zone
+    return lambda start, stop: array[start:stop].asi8, array.unit, isinstance(dtype, pd.DatetimeTZDtype)
 
 
-def _scalars(values: list[Any], attribute: Attribute, clip: bool) -> Ints:
-    """Return the codes of single values, exactly, through the declared domain."""
-    return np.array([_scalar(value, attribute, clip) for value in values], dtype=np.int64)
+def _objects(chunk: Any, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> Ints:
+    """Code text and mixed objects: each distinct value once."""
+    with suppress(Exception):  # some object refuses to be hashed or compared: look at each apart
+        # True and 1 are one value to a hash table, but not to a schema
+        if not pd.api.types.infer_dtype(chunk, skipna=True).startswith("mixed"):
+            codes, distinct = pd.factorize(chunk)
+            table = [_lookup(distinct, at, attribute, clip, memo) for at in range(len(distinct))]
+            return np.array([*table, missing_code(attribute)], dtype=np.int64)[codes]
+    return np.array([_lookup(chunk, at, attribute, clip, memo) for at in range(len(chunk))], dtype=np.int64)
+
+
+def _lookup(values: Any, at: int, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> int:
+    try:
+        value = values[at]
+        key = (type(value), value)
+        if key not in memo:
+            memo[key] = _scalar(value, attribute, clip)
+        return memo[key]
+    except Exception:  # noqa: BLE001  unhashable, or raises when looked at: no declared value does
+        return OUTSIDE
 
 
 def _scalar(value: Any, attribute: Attribute, clip: bool) -> int:
-    if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value):
-        return _missing(attribute)
-    if isinstance(value, (bool, np.bool_)) and attribute.kind in ("integer", "float"):
-        return OUTSIDE
-    if isinstance(value, (int, float, np.integer, np.floating)) and attribute.kind in ("integer", "float"):
-        return int(_numbers(np.array([value]), attribute, clip)[0])
-    if attribute.kind == "bool" and isinstance(value, (int, float, np.integer, np.floating)) and value in (0, 1):
+    """Return the code of one value; whatever it raises means OUTSIDE."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return missing_code(attribute)
+    is_number = isinstance(value, (int, float, np.integer, np.floating, Decimal, Fraction))
+    is_number &= not isinstance(value, (bool, np.timedelta64))  # True is not 1
+    if attribute.kind == "datetime":
+        if not isinstance(value, (date, np.datetime64)):
+            return OUTSIDE  # text is not an instant, even where a constant in a policy may be written as one
+        stamp = pd.Timestamp(value)
+        stamps = np.array([stamp.asm8.view(np.int64)])
+        return int(instants(stamps, stamp.unit, stamp.tz is not None, attribute, clip)[0])
+    if attribute.kind in ("integer", "float"):
+        return _number(value, attribute, clip) if is_number else OUTSIDE
+    if attribute.kind == "bool" and is_number and value in (0, 1):
         value = bool(value)
-    if isinstance(value, str) and attribute.kind in ("integer", "float", "datetime"):
-        return OUTSIDE  # text is not a number, even where a constant in a policy may be written as one
     try:
         return attribute.code(value.item() if isinstance(value, np.generic) else value)
     except DeclaredValueError:
         return OUTSIDE
 
 
-def _objects(chunk: Any, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> Ints:
-    """Code text and mixed objects: each distinct value once."""
-    kind = pd.api.types.infer_dtype(chunk, skipna=True)
-    if kind.startswith("mixed"):  # True and 1 are one value to a hash table, but not to a schema
-        found = [_lookup(value, attribute, clip, memo) for value in chunk]
-        return np.array(found, dtype=np.int64).reshape(-1)
-    codes, distinct = pd.factorize(chunk)
-    table = [_lookup(value, attribute, clip, memo) for value in distinct]
-    return np.array([*table, _missing(attribute)], dtype=np.int64)[codes]
-
-
-def _lookup(value: Any, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> int:
+def _number(value: Any, attribute: Attribute, clip: bool) -> int:
+    """Return the code of one number, exactly also where no array could hold it."""
+    if isinstance(attribute, Unbounded) or (isinstance(value, Decimal) and not value.is_finite()):
+        value = float(value)
+    if isinstance(value, (float, np.floating)) and not (_huge(attribute) and math.isfinite(value)):
+        return int(numbers(np.array([value]), attribute, clip)[0])
     try:
-        key = (type(value), value)
-        if key not in memo:
-            memo[key] = _scalar(value, attribute, clip)
-        return memo[key]
-    except TypeError:  # unhashable: no declared value is
-        return OUTSIDE
+        return attribute.code(value)
+    except DeclaredValueError:
+        place, (low, high) = exact(value), bounds(attribute)
+        if not clip or not attribute.ordered or low < place < high:
+            return OUTSIDE
+        return 0 if place <= low else attribute.cells - 1
+
+
+def _huge(attribute: Attribute) -> bool:
+    """Tell whether numbers are listed that int64 cannot hold."""
+    return isinstance(attribute, Values) and any(abs(place) >= 2**63 for place in attribute.positions)
 
 
 def _masked(chunk: Any, attribute: Attribute, clip: bool) -> Ints:
     """Code numbers stored with a mask (Int64, Float64, Arrow)."""
     null = np.asarray(chunk.isna(), dtype=bool)
-    kind = np.dtype(np.float64) if chunk.dtype.kind == "f" else np.dtype(f"{chunk.dtype.kind}8")
-    codes = _numbers(chunk.to_numpy(dtype=kind, na_value=0), attribute, clip)
-    return np.where(null, _missing(attribute), codes)
-
-
-def _numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
-    """Code plain numbers."""
-    if data.dtype == np.uint64:  # beyond int64 nothing is declared; clipping still means the top cell
-        data = np.minimum(data, np.uint64(2**63 - 1)).astype(np.int64)
-    if isinstance(attribute, Values):
-        return _listed(data, attribute, clip)
-    assert isinstance(attribute, Grid)
-    if attribute.kind == "integer" and data.dtype.kind == "i":
-        return _whole(data.astype(np.int64, copy=False), attribute, clip)
-    return _real(data, attribute, clip)
-
-
-def _whole(data: Ints, grid: Grid, clip: bool) -> Ints:
-    """Code whole numbers: shift, check the range in one unsigned comparison, divide by the step."""
-    low, high, step = int(grid.low), int(grid.high), int(grid.step)
-    if clip:
-        data = np.clip(data, low, high)
-    codes = data - low if low else data
-    # differences wrap modulo 2^64, so an unsigned comparison finds everything outside [0, high - low]
-    outside = codes.view(np.uint64) > np.uint64(high - low) if len(codes) else np.zeros(0, dtype=bool)
-    if step > 1:
-        codes = codes // step
-    return np.where(outside, OUTSIDE, codes) if outside.any() else codes
-
-
-def _real(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
-    """Code floats: a guess by division, set right against the stored edges."""
-    low, high = float(grid.low), float(grid.high)
-    if data.dtype.kind != "f":
-        data = data.astype(np.float64)
-    null = np.isnan(data)
-    below = data <= low if grid.open_low else data < data.dtype.type(low)
-    above = data >= high if grid.open_high else data > data.dtype.type(high)
-    inside = np.where(null | below | above, data.dtype.type(low), data)
-    if grid.kind == "integer":
-        codes = inside.astype(np.int64) - int(grid.low)
-        fraction = inside != np.floor(inside)
-        codes = np.where(fraction, OUTSIDE, codes // int(grid.step))
-    elif data.dtype == np.float64:
-        edges = _edges(grid)
-        codes = np.clip(((inside - low) / float(grid.step)).astype(np.int64), 0, grid.cells - 1)
-        codes -= inside < edges[codes]
-        codes += inside >= edges[codes + 1]
-    else:  # narrower floats mean the decimals they print as: round the edges as they were rounded
-        codes = np.searchsorted(_edges(grid)[:-1].astype(data.dtype), inside, side="right") - 1
-    codes[below] = 0 if clip else OUTSIDE
-    codes[above] = grid.cells - 1 if clip else OUTSIDE
-    codes[null] = _missing(grid)
-    return codes.astype(np.int64, copy=False)
-
-
-def _edges(grid: Grid) -> NDArray[np.float64]:
-    """Return the cells' edges and a last one that no value reaches."""
-    edges = grid.lows(grid.cells + 1).astype(np.float64)
-    edges[-1] = np.inf
-    return edges
-
-
-def _listed(data: NDArray[Any], attribute: Values, clip: bool) -> Ints:
-    """Code numbers that must equal a declared one."""
-    whole = data.dtype.kind == "i" and all(place.denominator == 1 for place in attribute.positions)
-    declared = np.array([int(p) if whole else float(p) for p in attribute.positions])
-    if data.dtype.kind == "f":
-        declared = declared.astype(data.dtype)
-    order = np.argsort(declared, kind="stable")
-    line, null = declared[order], data != data
-    place = np.minimum(np.searchsorted(line, data), len(line) - 1)
-    codes = np.where(line[place] == data, order[place], OUTSIDE)
-    if clip and attribute.ordered:
-        codes = np.where(data < line[0], 0, np.where(data > line[-1], attribute.cells - 1, codes))
-    codes[null] = _missing(attribute)
-    return codes.astype(np.int64, copy=False)
-
-
-def _instants(stamps: Ints, unit: int, attribute: Attribute, clip: bool) -> Ints:
-    """Code instants stored in any unit; a coarser unit is widened only inside the bounds."""
-    null = stamps == _NAT
-    if isinstance(attribute, Values):
-        places = {int(p) // unit: code for code, p in enumerate(attribute.positions) if p % unit == 0}
-        line = np.array(sorted(places), dtype=np.int64)
-        if not len(line):
-            return np.where(null, _missing(attribute), OUTSIDE)
-        place = np.minimum(np.searchsorted(line, stamps), len(line) - 1)
-        found = np.array([places[int(p)] for p in line])[place]
-        return np.where(null, _missing(attribute), np.where(line[place] == stamps, found, OUTSIDE))
-    assert isinstance(attribute, Grid)
-    low, high, step = int(attribute.low), int(attribute.high), int(attribute.step)
-    below = stamps < -((-low) // unit) + (attribute.open_low and low % unit == 0)
-    above = stamps > high // unit - (attribute.open_high and high % unit == 0)
-    base = low // unit
-    offset = np.where(null | below | above, 0, stamps - base) * unit - (low - base * unit)
-    codes = np.maximum(offset, 0) // step
-    codes[below] = 0 if clip else OUTSIDE
-    codes[above] = attribute.cells - 1 if clip else OUTSIDE
-    codes[null] = _missing(attribute)
-    return codes
-
-
-def _raw(chunk: Any) -> Ints:
-    """Return numbers without cells as their own bits, for the seal alone."""
-    data = pd.Series(chunk).to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.ascontiguousarray(data).view(np.int64)
+    kind = np.dtype(f"{chunk.dtype.kind}{chunk.dtype.itemsize if chunk.dtype.kind == 'f' else 8}")
+    codes = numbers(chunk.to_numpy(dtype=kind, na_value=0), attribute, clip)
+    return np.where(null, missing_code(attribute), codes)

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
-from pandas_blowfish.kernel.count import Ints, tally, unsealed
+from pandas_blowfish.kernel.count import tally, unsealed
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
+from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.plan.plan import Plan
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
@@ -31,7 +32,13 @@ class Measured:
 
 
 def measure(
-    plan: Plan, frame: pd.DataFrame, ledger: Ledger, dataset: Dataset, facts: Mapping[str, Any], *, name: str | None = None
+    plan: Plan,
+    frame: pd.DataFrame,
+    ledger: Ledger,
+    dataset: Dataset,
+    facts: Mapping[str, Any],
+    *,
+    name: str | None = None,
 ) -> Measured:
     """Return the noisy measurements of a plan, charged exactly once.
 
@@ -54,19 +61,31 @@ def measure(
         check_scale(scale)
     if replaying() and ledger.is_file:
         raise TestNoiseError()
-    if name is not None and (kept := ledger.find(dataset.name, name)) is not None:
-        entry, answer = kept
-        if entry.body.get("query") != facts["query"]:
-            raise NameTakenError(dataset.name, name)
-        return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset.name))
+    if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
+        return kept
     if stale := unsealed(frame, plan.domain, dataset.binding):
         raise StaleFrameError(dataset.name, stale)
     entry, budget = ledger.charge(dataset.name, plan.cost, {**facts, "noise": noise_law()}, name=name)
     counts = tally(frame, plan.measurement.tally, clip=dataset.binding["outside"] == "clip")
     values = _noisy(plan, plan.measurement.measured(counts))
-    if name is not None:
+    if name is None:
+        return Measured(values, entry, budget)
+    # another process may have been asked the same meanwhile: a name stands for one answer, the first
+    if (kept := _kept(ledger, dataset.name, name, facts)) is None:
         ledger.store(entry, values.astype("<i8").tobytes())
-    return Measured(values, entry, budget)
+        kept = _kept(ledger, dataset.name, name, facts)
+    return kept or Measured(values, entry, budget)
+
+
+def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> Measured | None:
+    """Return the answer kept under a name, or raise if it answers another query."""
+    found = ledger.find(dataset, name)
+    if found is None:
+        return None
+    entry, answer = found
+    if entry.body.get("query") != facts["query"]:
+        raise NameTakenError(dataset, name)
+    return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 
 def _noisy(plan: Plan, exact: Ints) -> Ints:

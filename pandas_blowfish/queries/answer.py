@@ -12,7 +12,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.infer.simplex import Shaped, shape
 from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.queries.protect import Opened
+from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
 
@@ -29,7 +29,7 @@ def answer(plan: Plan, frame: pd.DataFrame, source: Opened, *, post: bool, name:
     """
     if not isinstance(post, bool):
         raise ArgumentError("post", "not True or False")
-    if name is not None and (not isinstance(name, str) or not name.strip()):
+    if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
     shaped = _shaped(plan, measured, post)
@@ -40,6 +40,7 @@ def _facts(plan: Plan) -> dict[str, Any]:
     """Return what the ledger's entry says about a release."""
     return {
         "query": {**plan.query, "epsilon": str(plan.epsilon)},
+        "call": plan.call,
         "columns": list(plan.domain.columns),
         "strategy": plan.strategy,
         "sensitivity": str(plan.sensitivity),
@@ -65,7 +66,7 @@ def _receipt(plan: Plan, measured: Measured, source: Opened, shaped: Shaped, *, 
     spent, total = Fraction(body["spent"]), Fraction(body["total"])
     return {
         "kind": "release",
-        "query": _text(body["query"]),
+        "query": body["call"],
         "columns": list(plan.domain.columns),
         "dataset": source.dataset.name,
         "policy": source.policy.fingerprint,
@@ -89,9 +90,3 @@ def _receipt(plan: Plan, measured: Measured, source: Opened, shaped: Shaped, *, 
         "entry": measured.entry.id,
         "hash": measured.entry.hash,
     }
-
-
-def _text(query: dict[str, Any]) -> str:
-    """Return a query as the call that made it."""
-    inside = ", ".join(f"{key}={value!r}" for key, value in query.items() if key != "verb" and value is not None)
-    return f"{query['verb']}({inside})"

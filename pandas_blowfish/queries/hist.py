@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.plan.choose import choose
@@ -13,21 +17,48 @@ from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
 
 
-def plan_hist(policy: Policy, columns: Any, *, epsilon: Any = 1, bins: Any = None, strategy: str = "auto") -> Plan:
+def plan_hist(
+    policy: Policy, columns: Any, *, epsilon: Any = 1, bins: Any = None, strategy: str = "auto"
+) -> Plan:
     """Return the plan of a histogram; see `df.blowfish.hist`."""
     names = column_names(columns)
     spend = epsilon_of(epsilon)
-    asked = tally(policy.domain, names, bins)
-    query = {"verb": "hist", "columns": names, "bins": describe_bins(bins), "strategy": strategy}
-    return choose(policy, asked, spend, query=query, strategy=strategy)
+    chosen = strategy_name(strategy)
+    cuts = _listed(bins)
+    asked = tally(policy.domain, names, cuts)
+    described = describe_bins(cuts)
+    if isinstance(described, Mapping):
+        described = json.dumps(described)  # as text, which keeps the order of the groups
+    query = {"verb": "hist", "columns": names, "bins": described, "strategy": chosen}
+    return choose(policy, asked, spend, query=query, strategy=chosen)
 
 
 def column_names(columns: Any) -> list[str]:
     """Return one or several column names as a list, each once."""
     if isinstance(columns, str):
         return [columns]
+    if isinstance(columns, (pd.Index, np.ndarray)):
+        columns = columns.tolist()
     if not isinstance(columns, Sequence) or not all(isinstance(column, str) for column in columns):
         raise ArgumentTypeError("columns", "not column names", allowed="a name or a list of names")
     if not columns or len(set(columns)) != len(columns):
         raise ArgumentError("columns", "none, or one of them twice", allowed="one or more different names")
     return list(columns)
+
+
+def strategy_name(strategy: Any) -> str:
+    """Return the name of a strategy, refusing what is no name at all."""
+    if not isinstance(strategy, str):
+        raise ArgumentTypeError("strategy", "not a name", allowed='"auto" or the name of a strategy')
+    return strategy
+
+
+def _listed(bins: Any) -> Any:
+    """Return bins that can be read twice: generators, arrays and sets become lists."""
+    if isinstance(bins, Mapping):
+        return {key: _listed(values) for key, values in bins.items()}
+    if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
+        return bins.item()
+    if isinstance(bins, (set, frozenset)):
+        return sorted(bins, key=repr)
+    return bins if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__") else list(bins)

@@ -17,12 +17,28 @@ class Planner:
 
     policy: Policy
 
-    def hist(self, columns: Any, *, epsilon: Any = 1, bins: Any = None, strategy: str = "auto") -> Plan:
-        """Plan `df.blowfish.hist`."""
+    def hist(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any = 1,
+        bins: Any = None,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.hist`; `post` and `name` change nothing here."""
         return plan_hist(self.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy)
 
-    def count(self, *, epsilon: Any = 1, strategy: str = "auto") -> Plan:
-        """Plan `df.blowfish.count`."""
+    def count(
+        self,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.count`; `post` and `name` change nothing here."""
         return plan_count(self.policy, epsilon=epsilon, strategy=strategy)
 
     def __repr__(self) -> str:

@@ -44,6 +44,13 @@ def as_policy(policy: Any) -> Policy:
     return policy if isinstance(policy, Policy) else Policy(policy)
 
 
+def is_name(value: Any) -> bool:
+    """Tell whether a value is text that can name something: not blank, and UTF-8 can write it."""
+    if not isinstance(value, str) or not value.strip():
+        return False
+    return "\0" not in value and value.encode("utf-8", "ignore").decode("utf-8") == value
+
+
 def protect(
     frame: pd.DataFrame,
     policy: Any,
@@ -75,7 +82,7 @@ def protect(
 def opened(record: Any) -> Opened:
     """Return what a frame's record points to; a missing or mismatched record fails closed."""
     if not isinstance(record, Mapping) or record.get("kind") != "protected":
-        raise NotProtectedError()
+        raise NotProtectedError(record.get("kind") if isinstance(record, Mapping) else None)
     ledger = Ledger.at(str(record.get("ledger")))
     dataset = ledger.dataset(str(record.get("dataset")))
     if dataset.binding["fingerprint"] != record.get("policy"):
@@ -89,14 +96,16 @@ def _policy(text: str) -> Policy:
 
 
 def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
-    if dataset is not None and (not isinstance(dataset, str) or not dataset.strip()):
+    if dataset is not None and not is_name(dataset):
         raise ArgumentError("dataset", "not a name", allowed="a non-empty str")
     if unit is not None and not isinstance(unit, str):
         raise ArgumentTypeError("unit", "not a column's name", allowed="a str")
-    if outside not in OUTSIDE:
-        raise ArgumentError("outside", f"unknown choice {outside!r}", allowed=", ".join(map(repr, OUTSIDE)))
+    if not isinstance(outside, str) or outside not in OUTSIDE:
+        raise ArgumentError("outside", "unknown choice", allowed=", ".join(map(repr, OUTSIDE)))
     if ledger is not None and not isinstance(ledger, (Ledger, str, os.PathLike)):
         raise ArgumentTypeError("ledger", "not a ledger", allowed="a path or a bf.Ledger")
+    if isinstance(ledger, (str, os.PathLike)) and not is_name(os.fspath(ledger)):
+        raise ArgumentError("ledger", "not a path", allowed="a path or a bf.Ledger")
     is_file = isinstance(ledger, (str, os.PathLike)) or (isinstance(ledger, Ledger) and ledger.is_file)
     if is_file and dataset is None:
         raise ArgumentError(
@@ -106,16 +115,24 @@ def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None
 
 def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
     """Return the ledger and the name to use: a protected frame continues its own."""
+    own = record if isinstance(record, Mapping) and record.get("kind") == "protected" else {}
+    book = None
     if ledger is not None:
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-        return book, dataset or f"unnamed-{count.new_key()[:12]}"
-    if isinstance(record, Mapping) and record.get("kind") == "protected" and dataset in (None, record.get("dataset")):
-        return Ledger.at(str(record.get("ledger"))), str(record.get("dataset"))
-    return Ledger.default(), dataset or f"unnamed-{count.new_key()[:12]}"
+    if own and dataset in (None, own.get("dataset")) and (book is None or book.location == own.get("ledger")):
+        return Ledger.at(str(own.get("ledger"))), str(own.get("dataset"))
+    return book or Ledger.default(), dataset or f"unnamed-{count.new_key()[:12]}"
 
 
 def _bound(
-    frame: pd.DataFrame, book: Ledger, name: str, promise: Policy, total: Fraction, stated: dict[str, Any], *, named: bool
+    frame: pd.DataFrame,
+    book: Ledger,
+    name: str,
+    promise: Policy,
+    total: Fraction,
+    stated: dict[str, Any],
+    *,
+    named: bool,
 ) -> Dataset:
     """Return the dataset of a name: bound now, or bound before to the same rows and promise."""
     try:

@@ -12,9 +12,13 @@ def test_an_interrupted_transaction_leaves_nothing(tmp_path):
     with chain.transaction(place, "IMMEDIATE", create=True) as connection:
         chain.append(connection, "d", "open", {})
 
-    with pytest.raises(KeyboardInterrupt), chain.transaction(place, "IMMEDIATE") as connection:
-        chain.append(connection, "d", "charge", {})
-        raise KeyboardInterrupt
+    def interrupted():
+        with chain.transaction(place, "IMMEDIATE") as connection:
+            chain.append(connection, "d", "charge", {})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
 
     with chain.transaction(place) as connection:
         assert [entry.id for entry in chain.replay(connection)] == [1]

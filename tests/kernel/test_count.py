@@ -1,0 +1,269 @@
+"""Counts equal a slow twin that looks at one row at a time; seals tell changed rows from stored ones."""
+
+import random
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandas_blowfish.errors import DeclaredValueError, FrameError, OutsideDomainError
+from pandas_blowfish.kernel import count
+from pandas_blowfish.plan.workload import tally as asked_tally
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+KEY = "0123456789abcdef" * 4
+PAIR = Domain(
+    (integers("a", 0, 9), from_dict("b", {"type": "category", "values": ["x", "y"], "nullable": True}))
+)
+
+
+def _value(draw, attribute):
+    """Return a value of a random cell, or (rarely) one that is not declared."""
+    chance = draw.random()
+    if chance < 0.1 and attribute.nullable:
+        return None
+    if chance < 0.2:
+        return {"integer": 999, "float": 99.0, "datetime": datetime(1999, 1, 1)}.get(
+            attribute.kind, "stranger"
+        )
+    label = attribute.labels()[draw.randrange(attribute.cells)]
+    if isinstance(label, pd.Interval):
+        inside = label.left if draw.random() < 0.5 or attribute.kind == "integer" else label.mid
+        return inside.to_pydatetime() if attribute.kind == "datetime" else inside
+    return label.item() if hasattr(label, "item") else label
+
+
+def _slow(rows, columns, tally):
+    """Return the counts by looking each row up in each column."""
+    counts = np.zeros(tally.shape, dtype=np.int64)
+    for row in rows:
+        place = []
+        for binning in tally.binnings:
+            code = _slow_code(row[columns.index(binning.attribute.name)], binning.attribute)
+            place.append(code if code < 0 or binning.labels is None else int(binning.labels[code]))
+        if min(place) >= 0:
+            counts[tuple(place)] += 1
+    return counts.ravel()
+
+
+def _slow_code(value, attribute):
+    try:
+        return attribute.cells if value is None else attribute.code(value)
+    except DeclaredValueError:
+        return -1
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tally_matches_the_slow_twin(seed, make_policy, make_bins, monkeypatch):
+    """One to three columns of any kind, any bins, rows outside and missing, chunks of a few rows."""
+    monkeypatch.setattr(count, "CHUNK", 1 + seed % 7)
+    draw = random.Random(seed)
+    policy = make_policy(draw, 1 + seed % 3)
+    rows = [[_value(draw, attribute) for attribute in policy.domain] for _ in range(draw.randrange(30))]
+    frame = pd.DataFrame(rows, columns=list(policy.domain.columns), dtype=object)
+    asked = list(policy.domain.columns)
+    draw.shuffle(asked)
+    bins = {column: made for column in asked if (made := make_bins(draw, policy.domain[column])) is not None}
+    tally = asked_tally(policy.domain, asked, bins or None)
+
+    found = count.tally(frame, tally, clip=False)
+    stored = count.tally(frame.infer_objects(), tally, clip=False)
+
+    assert found.dtype == np.int64
+    assert found.tolist() == _slow(rows, list(policy.domain.columns), tally).tolist()
+    assert stored.tolist() == found.tolist()
+
+
+def test_chunks_do_not_show(monkeypatch):
+    """Counts and seals at, below and above a chunk boundary are those of one pass."""
+    for rows in (0, 1, 7, 8, 9, 16, 17):
+        frame = pd.DataFrame(
+            {"a": np.arange(rows) % 10, "b": pd.Series(["x", None] * rows, dtype=object)[:rows]}
+        )
+        tally = asked_tally(PAIR, ["b", "a"], None)
+        whole = count.tally(frame, tally, clip=False), count.seal(frame, PAIR, KEY, clip=False)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(count, "CHUNK", 8)
+            cut = count.tally(frame, tally, clip=False), count.seal(frame, PAIR, KEY, clip=False)
+
+        assert cut[0].tolist() == whole[0].tolist()
+        assert cut[0].sum() == rows
+        assert cut[1] == whole[1]
+
+
+def test_no_columns_count_rows():
+    """The tally of no column is the number of rows."""
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+
+    assert count.tally(frame, asked_tally(PAIR, [], None), clip=False).tolist() == [3]
+
+
+def test_clip_counts_at_the_ends():
+    """With clip, rows beyond the bounds are in the nearest cell; without, nowhere."""
+    frame = pd.DataFrame({"a": [-5, 3, 50, 51]})
+    tally = asked_tally(PAIR, ["a"], None)
+
+    assert count.tally(frame, tally, clip=True).tolist() == [1, 0, 0, 1, 0, 0, 0, 0, 0, 2]
+    assert count.tally(frame, tally, clip=False).sum() == 1
+
+
+FRAME = pd.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y", None, "x"]})
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        FRAME.copy(),
+        FRAME.astype({"a": "int8"}),
+        FRAME.astype({"a": "float64"}),
+        FRAME.astype({"a": "Int64", "b": "category"}),
+        FRAME.astype({"a": object, "b": object}),
+        FRAME.astype({"a": "category", "b": "string[python]"}),
+        FRAME.astype({"a": "uint16[pyarrow]", "b": pd.CategoricalDtype(["z", "y", "x"])}),
+        FRAME.set_axis(list("stuv")),
+        FRAME[["b", "a"]].assign(more=1),
+    ],
+    ids=range(9),
+)
+def test_seals_are_of_values_not_of_storage(stored):
+    """The same values in other dtypes, orders of columns or labels of rows have the same seal."""
+    assert count.seal(stored, PAIR, KEY, clip=False) == count.seal(FRAME, PAIR, KEY, clip=False)
+
+
+def test_seals_differ_by_any_change():
+    """Another value, order, number of rows, key or column is another seal."""
+    first = count.seal(FRAME, PAIR, KEY, clip=False)
+    changes = [
+        FRAME.assign(a=[1, 2, 3, 5]),
+        FRAME.iloc[[1, 0, 2, 3]],
+        FRAME.iloc[:3],
+        pd.concat([FRAME, FRAME]),
+    ]
+
+    for changed in changes:
+        assert count.seal(changed, PAIR, KEY, clip=False)["a"] != first["a"]
+    assert count.seal(FRAME.assign(b=["x", "y", "y", "x"]), PAIR, KEY, clip=False)["b"] != first["b"]
+    other = count.seal(FRAME, PAIR, count.new_key(), clip=False)
+    assert set(other.values()).isdisjoint(first.values())
+    renamed = count.seal(FRAME.rename(columns={"a": "c"}), Domain((integers("c", 0, 9),)), KEY, clip=False)
+    assert renamed["c"] != first["a"]
+
+
+def test_seals_notice_one_row_of_many():
+    """A single changed value in the last chunk, and two rows swapped across chunks, are seen."""
+    rows = 3 * count.CHUNK + 5
+    frame = pd.DataFrame({"a": np.arange(rows) % 10, "b": "x"})
+    first = count.seal(frame, PAIR, KEY, clip=False)
+
+    edited = frame.copy()
+    edited.loc[rows - 1, "a"] = 9
+    order = np.arange(rows)
+    order[[1, rows - 3]] = order[[rows - 3, 1]]
+
+    assert count.seal(edited, PAIR, KEY, clip=False)["a"] != first["a"]
+    assert count.seal(frame.iloc[order], PAIR, KEY, clip=False)["a"] != first["a"]
+
+
+def test_the_seal_refuses_rows_outside():
+    """Every column with a row outside is named, and none of its values."""
+    bad = pd.DataFrame({"a": [1, 123456789], "b": ["x", "SECRETVALUE"]})
+
+    with pytest.raises(OutsideDomainError) as caught:
+        count.seal(bad, PAIR, KEY, clip=False)
+
+    assert caught.value.columns == ["a", "b"]
+    assert "123456789" not in str(caught.value)
+    assert "SECRETVALUE" not in str(caught.value)
+
+
+def test_columns_without_cells_are_sealed_and_checked():
+    """A number without bounds is sealed by value; what is no number is refused, not quoted."""
+    free = Domain((from_dict("a", {"type": "float"}),))
+    nullable = Domain((from_dict("a", {"type": "float", "nullable": True}),))
+    values = pd.DataFrame({"a": [-1.5, 2.0, -0.0]})
+
+    first = count.seal(values, free, KEY, clip=False)
+
+    assert first == count.seal(values.astype(object), free, KEY, clip=False)
+    assert first != count.seal(values * 2, free, KEY, clip=False)
+    for bad in (["SECRETVALUE", 1], [None, 1.0], [np.inf, 1.0]):
+        with pytest.raises(OutsideDomainError) as caught:
+            count.seal(pd.DataFrame({"a": bad}), free, KEY, clip=False)
+        assert "SECRETVALUE" not in str(caught.value)
+    assert count.seal(pd.DataFrame({"a": [None, 1.0]}), nullable, KEY, clip=False)
+    table = count.check(pd.DataFrame({"a": ["SECRETVALUE", None, 1.0]}), nullable)
+    assert table.loc["a", ["missing", "outside"]].tolist() == [1, 1]
+
+
+def test_unsealed_says_what_changed():
+    """Rows, columns and values are told apart; a column that occurs twice is not as it was sealed."""
+    binding = {"rows": 4, "key": KEY, "outside": "error", "seal": count.seal(FRAME, PAIR, KEY, clip=False)}
+    twice = pd.concat([FRAME, FRAME], axis=1)
+
+    assert count.unsealed(FRAME, PAIR, binding) == ""
+    assert "rows" in count.unsealed(FRAME[:2], PAIR, binding)
+    assert "'b'" in count.unsealed(FRAME[["a"]], PAIR, binding)
+    assert "'a'" in count.unsealed(twice, PAIR, binding)
+    assert "'a'" in count.unsealed(FRAME.assign(a=0), PAIR, binding)
+    assert count.unsealed(FRAME.assign(a=0), [PAIR["b"]], binding) == ""
+
+
+def test_check_counts_each_column():
+    """Missing and outside rows, column by column, and what to do about them."""
+    frame = pd.DataFrame({"a": [1, 77, None, -3], "b": ["x", None, "q", "y"], "c": 1})
+    domain = Domain((*PAIR, integers("gone", 0, 1)))
+
+    table = count.check(frame, domain)
+
+    assert table.loc["a", ["rows", "missing", "outside"]].tolist() == [4, 1, 2]
+    assert table.loc["b", ["rows", "missing", "outside"]].tolist() == [4, 1, 1]
+    assert "nullable" in table.loc["a", "status"]
+    assert "nullable" not in table.loc["b", "status"]
+    assert table.loc["gone", "status"] == "absent from the frame"
+    assert list(table.index) == ["a", "b", "gone"]
+    assert count.check(FRAME, PAIR)["status"].tolist() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("frame", [None, 5, "frame", [1], pd.Series([1]), {"a": [1]}], ids=repr)
+def test_check_asks_for_a_frame(frame):
+    """What is no DataFrame is a typed error."""
+    with pytest.raises(FrameError):
+        count.check(frame, PAIR)
+
+
+@pytest.mark.parametrize(
+    ("units", "good"),
+    [
+        (["p", "q", "r", "s"], True),
+        ([4, 3, 2, 1], True),
+        (["p", "q", "p", "s"], False),
+        (["p", "q", None, "s"], False),
+        ([[1], [2], [3], [4]], False),
+        ([{}, 1, "a", 2.5], False),
+    ],
+)
+def test_units_occur_once(units, good):
+    """One row a unit: repeats, nulls and what cannot be compared are refused."""
+    frame = FRAME.assign(who=pd.Series(units, dtype=object))
+
+    if good:
+        count.require_unit(frame, "who")
+    else:
+        with pytest.raises(FrameError) as caught:
+            count.require_unit(frame, "who")
+        assert caught.value.columns == ["who"]
+    with pytest.raises(FrameError):
+        count.require_unit(frame, "absent")
+
+
+def test_columns_must_occur_once():
+    """Several levels, absent and repeated columns are refused by name."""
+    with pytest.raises(FrameError, match="levels"):
+        count.require_columns(pd.concat({"k": FRAME}, axis=1), ["a"])
+    with pytest.raises(FrameError, match="twice"):
+        count.require_columns(pd.concat([FRAME, FRAME], axis=1), ["a"])
+    with pytest.raises(FrameError, match="not in the frame"):
+        count.require_columns(FRAME, ["zebra"])
+    count.require_columns(pd.concat([FRAME, FRAME[["b"]]], axis=1), ["a"])

@@ -1,0 +1,79 @@
+"""Arrays are placed exactly where fractions put their numbers, on every kind of grid."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pandas_blowfish.errors import DeclaredValueError
+from pandas_blowfish.kernel.place import MISSING, OUTSIDE, bounds, instants, missing_code, numbers
+from pandas_blowfish.policy.domain import from_dict, integers, numeric_attribute
+
+
+def _twin(value, attribute):
+    try:
+        return attribute.code(value)
+    except DeclaredValueError:
+        return OUTSIDE
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_floats_on_random_grids(seed):
+    """Small and very large grids, wide and narrow floats: edges and their decimals agree with fractions."""
+    draw = random.Random(seed)
+    digits = draw.choice([0, 1, 2, 3])
+    step = Fraction(draw.randint(1, 40), 10**digits)
+    low = Fraction(draw.randint(-5_000, 5_000), 10**digits)
+    cells = draw.choice([3, 50, 5_000, 10**6])
+    grid = numeric_attribute("x", "float", str(float(low)), str(float(low + step * cells)), str(float(step)))
+    places = [draw.randrange(grid.cells) for _ in range(200)]
+    values = np.array([float(grid.low + place * grid.step) for place in places])
+
+    assert numbers(values, grid, False).tolist() == places
+    narrow = values.astype(np.float32)
+    fine = [place for place in range(200) if np.spacing(abs(narrow[place])) < float(step) / 4]
+    assert numbers(narrow, grid, False)[fine].tolist() == [places[place] for place in fine]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whole_numbers_on_random_grids(seed):
+    """Integers of every width, and whole floats, match the declared reading of each."""
+    draw = random.Random(seed)
+    low, step = draw.randint(-100, 20), draw.randint(1, 9)
+    grid = integers("x", low, low + draw.randint(0, 90), step)
+    values = np.array([draw.randint(-128, 127) for _ in range(300)])
+    expected = [_twin(int(value), grid) for value in values]
+
+    for kind in ("int8", "int16", "int64", "float16", "float32", "float64"):
+        assert numbers(values.astype(kind), grid, False).tolist() == expected
+    clipped = [_twin(min(max(int(value), low), int(grid.high)), grid) for value in values]
+    assert numbers(values, grid, True).tolist() == clipped
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_instants_on_random_grids(unit):
+    """Instants of each unit match the declared reading of the same instant."""
+    draw = random.Random(unit)
+    for _ in range(20):
+        day = np.datetime64("2020-01-01") + np.timedelta64(draw.randint(-30_000, 30_000), "D")
+        step = draw.choice(["1h", "90min", "1D", "7s"])
+        grid = from_dict("x", {"type": "datetime", "min": str(day), "max": str(day + 3), "step": step})
+        offsets = [draw.randint(-100_000, 400_000) for _ in range(50)]
+        stamps = (day.astype("datetime64[s]") + np.array(offsets, dtype="timedelta64[s]")).astype(
+            f"datetime64[{unit}]"
+        )
+
+        found = instants(stamps.view(np.int64), unit, False, grid, False)
+
+        assert found.tolist() == [_twin(str(stamp), grid) for stamp in stamps]
+
+
+def test_codes_of_nulls_and_bounds():
+    """MISSING without a missing cell, the last cell with one; bounds as declared."""
+    plain, nullable = integers("x", 2, 9), integers("x", 2, 9, nullable=True)
+
+    assert missing_code(plain) == MISSING
+    assert missing_code(nullable) == 8
+    assert bounds(plain) == (2, 9)
+    assert numbers(np.array([np.nan, 2.0]), nullable, False).tolist() == [8, 0]

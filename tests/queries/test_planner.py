@@ -1,0 +1,44 @@
+"""The planner is the verbs without data: same plan, no frame, no spend."""
+
+from fractions import Fraction
+
+import pandas as pd
+
+import pandas_blowfish as bf
+
+
+def test_plans_of_a_frame_and_of_its_policy_agree():
+    """df.blowfish.plan and policy.plan say the same, and neither charges."""
+    policy = bf.datasets.patients_policy()
+    df = bf.datasets.patients(100).blowfish.protect(policy, epsilon=1, ledger=bf.Ledger())
+
+    with_frame = df.blowfish.plan.hist(["sex", "age"], epsilon=0.1, bins={"age": 10})
+    without = policy.plan.hist(["sex", "age"], epsilon=0.1, bins={"age": 10})
+
+    assert with_frame.sensitivity == without.sensitivity
+    assert with_frame.query == without.query
+    assert with_frame.index.equals(without.index)
+    assert df.blowfish.budget.spent == 0
+    assert len(df.blowfish.ledger.entries) == 1
+
+
+def test_epsilon_is_one_by_default():
+    """A plan needs no epsilon; a release does."""
+    policy = bf.datasets.patients_policy()
+
+    assert policy.plan.hist("age").epsilon == policy.plan.count().epsilon == Fraction(1)
+    assert "hist" in repr(policy.plan)
+
+
+def test_a_plan_foretells_the_release():
+    """std, scale and cost are those of the receipt."""
+    policy = bf.datasets.patients_policy()
+    df = bf.datasets.patients(100).blowfish.protect(policy, epsilon=1)
+    plan = df.blowfish.plan.hist("disease", epsilon="1/3")
+
+    released = df.blowfish.hist("disease", epsilon="1/3")
+
+    assert released["std"].tolist() == plan.std.tolist()
+    assert released.blowfish.receipt["scale"] == str(plan.scale)
+    assert df.blowfish.budget.spent == plan.cost
+    assert isinstance(plan.candidates, pd.DataFrame)

@@ -1,0 +1,374 @@
+"""Every wrong argument is a typed error that charges nothing, changes nothing and quotes no row."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish import errors
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+NUMBER, TEXT = 123456789, "SECRETVALUE"
+PRIVATE = re.compile(f"{NUMBER}|{TEXT}|271828")
+DOMAIN = Domain(
+    (
+        integers("x", 0, 10**9, 10**6),
+        from_dict("c", {"type": "category", "values": ["a", TEXT.lower(), "SECRET" + "VALUE"]}),
+        from_dict("d", {"type": "datetime", "min": "2020-01-01", "max": "2020-01-09", "step": "1D"}),
+        from_dict("r", {"type": "float"}),
+    )
+)
+CELLS = Domain((DOMAIN["x"], DOMAIN["d"], DOMAIN["r"], integers("small", 0, 9)))
+POLICY = bf.Policy(CELLS)
+
+
+def _rows():
+    return pd.DataFrame(
+        {
+            "x": [NUMBER, 5, 6],
+            "d": pd.to_datetime(["2020-01-01"] * 3),
+            "r": [2718.28, 271828.0, 1.0],
+            "small": [1, 2, 3],
+            "note": [TEXT, "p", "q"],
+        }
+    )
+
+
+@pytest.fixture
+def at(tmp_path):
+    """Return a protected frame, its release and places for a bad call to go wrong with."""
+    ledger = bf.Ledger()
+    df = _rows().blowfish.protect(POLICY, epsilon=1, dataset="rows", ledger=ledger)
+    release = df.blowfish.hist("small", epsilon="1/8", name="taken")
+    return SimpleNamespace(
+        df=df, raw=_rows(), release=release, ledger=ledger, tmp=tmp_path, book=tmp_path / "b.db"
+    )
+
+
+def _hist(*columns, **arguments):
+    given = {"epsilon": "1/8", **arguments}
+    return lambda at: at.df.blowfish.hist(columns[0] if columns else "small", **given)
+
+
+def _protect(policy=POLICY, **arguments):
+    return lambda at: at.raw.blowfish.protect(policy, **{"epsilon": 1, **arguments})
+
+
+def _schema(**columns):
+    return lambda _: bf.Policy(pa.DataFrameSchema(columns))
+
+
+AWKWARD = [
+    object(),
+    [1],
+    [],
+    {},
+    True,
+    float("nan"),
+    float("inf"),
+    -1,
+    0,
+    "abc",
+    "",
+    1j,
+    b"1",
+    pd.NA,
+    np.bool_(True),
+]
+AWKWARD += [
+    np.array([1, 2]),
+    pd.Series([NUMBER, 5]),
+    _rows(),
+    Decimal("NaN"),
+    -0.5,
+    "1/0",
+    "1e999999",
+    lambda: 1,
+]
+
+BAD = {
+    # hist: columns
+    "unknown column": (_hist("nobody"), errors.UndeclaredColumnError),
+    "undeclared column": (_hist("note"), errors.UndeclaredColumnError),
+    "unbounded column": (_hist("r"), errors.UnboundedColumnError),
+    "no column": (_hist([]), errors.ArgumentError),
+    "empty name": (_hist(""), errors.UndeclaredColumnError),
+    "column None": (_hist(None), errors.ArgumentTypeError),
+    "column number": (_hist(5), errors.ArgumentTypeError),
+    "column object": (_hist(object()), errors.ArgumentTypeError),
+    "column bytes": (_hist(b"small"), errors.ArgumentTypeError),
+    "column set": (_hist({"small"}), errors.ArgumentTypeError),
+    "column dict": (_hist({"small": 1}), errors.ArgumentTypeError),
+    "column frame": (_hist(_rows()), errors.ArgumentTypeError),
+    "column series": (_hist(_rows()["note"]), errors.ArgumentTypeError),
+    "columns unhashable": (_hist([["small"]]), errors.ArgumentTypeError),
+    "columns mixed": (_hist(["small", 3]), errors.ArgumentTypeError),
+    "columns twice": (_hist(["small", "small"]), errors.ArgumentError),
+    "columns one unknown": (_hist(["small", "nobody"]), errors.UndeclaredColumnError),
+    "too many cells": (lambda at: bf.Policy(_wide()).plan.hist(list("abc")), errors.DomainTooLargeError),
+    # hist: bins
+    "bins zero": (_hist(bins=0), errors.ArgumentError),
+    "bins negative": (_hist(bins=-3), errors.ArgumentError),
+    "bins too many": (_hist(bins=11), errors.ArgumentError),
+    "bins True": (_hist(bins=True), errors.ArgumentTypeError),
+    "bins float": (_hist(bins=2.0), errors.ArgumentTypeError),
+    "bins nan": (_hist(bins=float("nan")), errors.ArgumentTypeError),
+    "bins text": (_hist(bins="auto"), errors.ArgumentTypeError),
+    "bins object": (_hist(bins=object()), errors.ArgumentTypeError),
+    "bins empty list": (_hist(bins=[]), errors.ArgumentError),
+    "bins one edge": (_hist(bins=[3]), errors.ArgumentError),
+    "bins falling": (_hist(bins=[5, 3]), errors.ArgumentError),
+    "bins repeated": (_hist(bins=[0, 3, 3, 9]), errors.ArgumentError),
+    "bins of text": (_hist(bins=["a", "b"]), errors.ArgumentError),
+    "bins of None": (_hist(bins=[None, 3]), errors.ArgumentError),
+    "bins of nan": (_hist(bins=[0, float("nan")]), errors.ArgumentError),
+    "bins of lists": (_hist(bins=[[0, 1], [2, 3]]), errors.ArgumentError),
+    "bins of bools": (_hist(bins=[False, True]), errors.ArgumentError),
+    "bins off the edges": (_hist("x", bins=[0, 1500]), errors.DeclaredValueError),
+    "bins 2-d": (_hist(bins=np.zeros((2, 2))), errors.ArgumentError),
+    "bins numbers for days": (_hist("d", bins=[1, 2]), errors.ArgumentError),
+    "groups empty": (_hist(bins={}), errors.ArgumentError),
+    "groups of nothing": (_hist(bins={"a": []}), errors.ArgumentError),
+    "groups overlap": (_hist(bins={"a": [1], "b": [1]}), errors.ArgumentError),
+    "groups undeclared": (_hist(bins={"a": [77]}), errors.DeclaredValueError),
+    "groups unhashable": (_hist(bins={"a": [[1]]}), errors.DeclaredValueError),
+    "groups not lists": (_hist(bins={"a": 1}), errors.ArgumentTypeError),
+    "groups of text": (_hist(bins={"a": "12"}), errors.ArgumentTypeError),
+    "groups share a name": (_hist(bins={1: [1], "1": [2]}), errors.ArgumentError),
+    "bins for other columns": (_hist(["small", "d"], bins={"x": 2}), errors.ArgumentError),
+    "bins of several columns": (_hist(["small", "d"], bins=2), errors.ArgumentError),
+    # hist: strategy, post, name
+    "strategy unknown": (_hist(strategy="best"), errors.UnknownStrategyError),
+    "strategy list": (_hist(strategy=["identity"]), errors.ArgumentTypeError),
+    "strategy None": (_hist(strategy=None), errors.ArgumentTypeError),
+    "strategy frame": (_hist(strategy=_rows()), errors.ArgumentTypeError),
+    "post text": (_hist(post="x"), errors.ArgumentError),
+    "post None": (_hist(post=None), errors.ArgumentError),
+    "post one": (_hist(post=1), errors.ArgumentError),
+    "name empty": (_hist(name=""), errors.ArgumentError),
+    "name blank": (_hist(name="  "), errors.ArgumentError),
+    "name number": (_hist(name=5), errors.ArgumentError),
+    "name list": (_hist(name=["a"]), errors.ArgumentError),
+    "name surrogate": (_hist(name="\ud800"), errors.ArgumentError),
+    "name with zero": (_hist(name="a\0b"), errors.ArgumentError),
+    "name taken": (_hist("d", name="taken"), errors.NameTakenError),
+    "too much noise": (_hist(epsilon=1e-30), errors.ScaleError),
+    "too much": (_hist(epsilon=1), errors.InsufficientBudgetError),
+    "far too much": (_hist(epsilon=1e300), errors.InsufficientBudgetError),
+    # count and plan
+    "count strategy": (lambda at: at.df.blowfish.count(epsilon=1, strategy=[]), errors.ArgumentTypeError),
+    "count post": (lambda at: at.df.blowfish.count(epsilon=1, post=3), errors.ArgumentError),
+    "count name": (lambda at: at.df.blowfish.count(epsilon=1, name=""), errors.ArgumentError),
+    "count epsilon": (lambda at: at.df.blowfish.count(epsilon=0), errors.EpsilonError),
+    "plan column": (lambda at: at.df.blowfish.plan.hist("nobody"), errors.UndeclaredColumnError),
+    "plan epsilon": (lambda at: POLICY.plan.hist("x", epsilon=-1), errors.EpsilonError),
+    "plan strategy": (lambda at: POLICY.plan.count(strategy={}), errors.ArgumentTypeError),
+    # interval, receipts, frames of the wrong kind
+    "level above 1": (lambda at: at.release.blowfish.interval(1.5), errors.ArgumentError),
+    "level 1": (lambda at: at.release.blowfish.interval(1), errors.ArgumentError),
+    "level 0": (lambda at: at.release.blowfish.interval(0), errors.ArgumentError),
+    "level text": (lambda at: at.release.blowfish.interval("abc"), errors.ArgumentError),
+    "level None": (lambda at: at.release.blowfish.interval(None), errors.ArgumentTypeError),
+    "level nan": (lambda at: at.release.blowfish.interval(float("nan")), errors.ArgumentError),
+    "level list": (lambda at: at.release.blowfish.interval([0.5]), errors.ArgumentTypeError),
+    "interval of protected": (lambda at: at.df.blowfish.interval(), errors.NotReleasedError),
+    "receipt of plain": (lambda at: at.raw.blowfish.receipt, errors.NotReleasedError),
+    "hist of release": (lambda at: at.release.blowfish.hist("small", epsilon=1), errors.NotProtectedError),
+    "hist of plain": (lambda at: at.raw.blowfish.hist("small", epsilon=1), errors.NotProtectedError),
+    "budget of plain": (lambda at: at.raw.blowfish.budget, errors.NotProtectedError),
+    "protect a release": (lambda at: at.release.blowfish.protect(POLICY, epsilon=1), errors.FrameError),
+    "hist of stale": (lambda at: at.df[:2].blowfish.hist("small", epsilon="1/8"), errors.StaleFrameError),
+    "of no frame": (lambda at: bf.of(at.raw["note"]), errors.FrameError),
+    # protect
+    "policy None": (_protect(None), errors.SchemaError),
+    "policy text": (_protect("policy"), errors.SchemaError),
+    "policy frame": (_protect(_rows()), errors.SchemaError),
+    "policy class": (_protect(bf.Policy), errors.SchemaError),
+    "outside unknown": (_protect(outside="drop"), errors.ArgumentError),
+    "outside None": (_protect(outside=None), errors.ArgumentError),
+    "outside list": (_protect(outside=["clip"]), errors.ArgumentError),
+    "outside array": (_protect(outside=np.array([1, 2])), errors.ArgumentError),
+    "outside frame": (_protect(outside=_rows()), errors.ArgumentError),
+    "dataset empty": (_protect(dataset=""), errors.ArgumentError),
+    "dataset number": (_protect(dataset=5), errors.ArgumentError),
+    "dataset surrogate": (_protect(dataset="\udfff"), errors.ArgumentError),
+    "unit unknown": (_protect(unit="nobody"), errors.FrameError),
+    "unit list": (_protect(unit=["note"]), errors.ArgumentTypeError),
+    "unit repeats": (_protect(unit="d"), errors.FrameError),
+    "ledger number": (_protect(ledger=5), errors.ArgumentTypeError),
+    "ledger bytes": (_protect(ledger=b"b.db", dataset="a"), errors.ArgumentTypeError),
+    "ledger empty": (_protect(ledger="", dataset="a"), errors.ArgumentError),
+    "ledger with zero": (_protect(ledger="a\0b", dataset="a"), errors.ArgumentError),
+    "ledger without name": (lambda at: _protect(ledger=at.book)(at), errors.ArgumentError),
+    "ledger nowhere": (lambda at: _protect(ledger=at.tmp / "no/b.db", dataset="a")(at), errors.LedgerError),
+    "ledger a directory": (lambda at: _protect(ledger=at.tmp, dataset="a")(at), errors.LedgerError),
+    "ledger memory of another": (_protect(ledger="memory:0", dataset="a"), errors.LedgerNotFoundError),
+    "other total": (lambda at: at.df.blowfish.protect(POLICY, epsilon=2), errors.BudgetMismatchError),
+    "other policy": (lambda at: at.df.blowfish.protect(bf.Policy(DOMAIN), epsilon=1), errors.FrameError),
+    "rows outside": (lambda at: _outside(at, x=-NUMBER), errors.OutsideDomainError),
+    "text in numbers": (lambda at: _outside(at, x=TEXT), errors.OutsideDomainError),
+    "text without bounds": (lambda at: _outside(at, r=TEXT), errors.OutsideDomainError),
+    "lists in numbers": (lambda at: _outside(at, small=[[NUMBER]] * 3), errors.OutsideDomainError),
+    "nulls": (lambda at: _outside(at, d=None), errors.OutsideDomainError),
+    "column absent": (
+        lambda at: at.raw.drop(columns="x").blowfish.protect(POLICY, epsilon=1),
+        errors.FrameError,
+    ),
+    "column twice": (lambda at: _twice(at).blowfish.protect(POLICY, epsilon=1), errors.FrameError),
+    "levels": (
+        lambda at: pd.concat({"k": at.raw}, axis=1).blowfish.protect(POLICY, epsilon=1),
+        errors.FrameError,
+    ),
+    # save, check, draft
+    "save plain": (lambda at: bf.save(at.raw, at.tmp / "r.csv"), errors.NotReleasedError),
+    "save protected": (lambda at: bf.save(at.df, at.tmp / "r.csv"), errors.NotReleasedError),
+    "save nothing": (lambda at: bf.save(None, at.tmp / "r.csv"), errors.ArgumentTypeError),
+    "save nowhere": (lambda at: bf.save(at.release, None), errors.ArgumentTypeError),
+    "save unknown": (lambda at: bf.save(at.release, at.tmp / "r.pdf"), errors.ArgumentError),
+    "check no frame": (lambda at: bf.check(at.raw["note"], POLICY), errors.FrameError),
+    "check no policy": (lambda at: bf.check(at.raw, 5), errors.SchemaError),
+    "draft no frame": (lambda at: bf.draft(at.raw["note"]), errors.FrameError),
+    # ledger
+    "unknown dataset": (lambda at: at.ledger.budget("nobody"), errors.UnknownDatasetError),
+    "no such ledger": (lambda at: bf.Ledger(at.tmp / "absent.db").entries, errors.LedgerNotFoundError),
+    "raise to less": (lambda at: at.ledger.raise_budget("rows", "1/2"), errors.ArgumentError),
+    "raise to nan": (lambda at: at.ledger.raise_budget("rows", float("nan")), errors.ArgumentError),
+    "raise nothing": (lambda at: at.ledger.raise_budget("nobody", 5), errors.UnknownDatasetError),
+    # policies and secrets
+    "no schema": (lambda _: bf.Policy(None), errors.SchemaError),
+    "neighbors": (lambda _: bf.Policy(CELLS, neighbors="friends"), errors.ArgumentError),
+    "neighbors 0": (lambda _: bf.Policy(CELLS, neighbors=0), errors.ArgumentError),
+    "neighbors True": (lambda _: bf.Policy(CELLS, neighbors=True), errors.ArgumentError),
+    "presence": (lambda _: bf.Policy(CELLS, presence="yes"), errors.ArgumentError),
+    "constraints": (lambda _: bf.Policy(CELLS, constraints=[5]), errors.ArgumentError),
+    "secret of nobody": (lambda _: bf.Policy(CELLS, secrets={"nobody": bf.full()}), errors.BlowfishError),
+    "secret no dict": (lambda _: bf.Policy(CELLS, secrets={"x": 5}), errors.SecretError),
+    "secret misfit": (lambda _: bf.Policy(CELLS, secrets={"d": bf.threshold(5)}), errors.SecretError),
+    "groups incomplete": (
+        lambda _: bf.Policy(CELLS, secrets={"small": bf.partition([[1]])}),
+        errors.SecretError,
+    ),
+    "theta 0": (lambda _: bf.threshold(0), errors.ArgumentError),
+    "theta None": (lambda _: bf.threshold(None), errors.ArgumentError),
+    "metric": (lambda _: bf.threshold(1, metric="l3"), errors.ArgumentError),
+    "groups number": (lambda _: bf.partition(None), errors.ArgumentError),
+    "edges of three": (lambda _: bf.edges([(1, 2, 3)]), errors.ArgumentError),
+    "missing": (lambda _: bf.full(missing="secret"), errors.ArgumentError),
+    "schema set": (_schema(c=pa.Column(str, pa.Check.isin({"a", "b"}))), errors.SchemaError),
+}
+for _place, _value in enumerate(AWKWARD):
+    _kind = f"{_place}-{type(_value).__name__}"
+    BAD[f"hist epsilon {_kind}"] = (_hist(epsilon=_value), errors.ArgumentError)
+    BAD[f"protect epsilon {_kind}"] = (_protect(epsilon=_value), errors.ArgumentError)
+    BAD[f"plan epsilon {_kind}"] = (
+        lambda _, value=_value: POLICY.plan.hist("x", epsilon=value),
+        errors.ArgumentError,
+    )
+
+
+def _wide():
+    return Domain(tuple(integers(name, 0, 9_999) for name in "abc"))
+
+
+def _outside(at, **columns):
+    return at.raw.assign(**columns).blowfish.protect(POLICY, epsilon=1, ledger=at.book, dataset="bad")
+
+
+def _twice(at):
+    return pd.concat([at.raw, at.raw], axis=1)
+
+
+def _texts(error):
+    """Yield everything an error, and what it was raised from, says about itself."""
+    while error is not None:
+        yield str(error)
+        yield repr(error)
+        yield repr({key: value for key, value in vars(error).items() if not key.startswith("__")})
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_call(case, at):
+    """A typed error; budget, entries, frames and directory as they were; no value of a row in words."""
+    call, expected = BAD[case]
+    budget, entries = at.df.blowfish.budget, at.ledger.entries
+    default = len(bf.Ledger.default().entries)
+    kept, attrs = at.df.copy(), dict(at.df.attrs)
+
+    with pytest.raises(expected) as caught:
+        call(at)
+
+    assert isinstance(caught.value, bf.BlowfishError)
+    for text in _texts(caught.value):
+        assert not PRIVATE.search(text), text
+    assert at.df.blowfish.budget == budget
+    assert at.ledger.entries.equals(entries)
+    assert len(bf.Ledger.default().entries) == default
+    pd.testing.assert_frame_equal(at.df, kept)
+    assert at.df.attrs == attrs
+    pd.testing.assert_frame_equal(at.raw, _rows())
+    assert at.raw.attrs == {}
+    assert list(at.tmp.iterdir()) == []
+
+
+def test_every_error_says_how_to_go_on(at):
+    """Messages have what happened and what is allowed or how to fix it."""
+    for case in (
+        "unknown column",
+        "bins zero",
+        "strategy unknown",
+        "too much",
+        "hist of plain",
+        "outside unknown",
+    ):
+        with pytest.raises(bf.BlowfishError) as caught:
+            BAD[case][0](at)
+
+        assert "allowed:" in str(caught.value) or "fix:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "epsilon", [1, 0.25, "0.25", "1/4", Decimal("0.25"), Fraction(1, 4), np.float32(0.25)], ids=repr
+)
+def test_every_way_to_write_epsilon(epsilon):
+    """Ints, floats, text, decimals, fractions and numpy's numbers are exact amounts."""
+    df = _rows().blowfish.protect(POLICY, epsilon=1)
+
+    df.blowfish.hist("small", epsilon=epsilon)
+
+    assert df.blowfish.budget.spent == (1 if epsilon == 1 else Fraction(1, 4))
+
+
+@pytest.mark.parametrize("epsilon", [1e300, 1e-300, "1e-2000", 10**300], ids=str)
+def test_absurd_totals_are_kept_exactly(epsilon):
+    """A total may be any positive number; sums stay exact."""
+    df = _rows().blowfish.protect(POLICY, epsilon=epsilon)
+
+    assert df.blowfish.budget.remaining == df.blowfish.budget.total > 0
+    assert df.blowfish.count(epsilon=1)["count"].tolist() == [3]
+
+
+@pytest.mark.xfail(raises=ArithmeticError, reason="plan/law.py: variance underflows or overflows a float")
+@pytest.mark.parametrize("epsilon", [1e-300, 10**400], ids=["tiny", "huge"])
+def test_absurd_epsilons_of_a_release(epsilon):
+    """Noise beyond 64 bits is a typed error; next to none is no noise."""
+    df = _rows().blowfish.protect(POLICY, epsilon=10**400)
+
+    if epsilon > 1:
+        assert df.blowfish.hist("small", epsilon=epsilon)["count"].tolist() == [0, 1, 1, 1, *[0] * 6]
+    else:
+        with pytest.raises(errors.ScaleError):
+            df.blowfish.hist("small", epsilon=epsilon)
+
+
+def test_next_to_no_noise():
+    """The largest float is an epsilon like any other."""
+    df = _rows().blowfish.protect(POLICY, epsilon=1e300)
+
+    assert df.blowfish.hist("small", epsilon=1e300)["count"].tolist() == [0, 1, 1, 1, *[0] * 6]
