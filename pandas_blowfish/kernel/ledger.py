@@ -62,7 +62,9 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        where = chain.memory() if path is None else os.fspath(path)
+        if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
+            raise errors.ArgumentTypeError("path", "not a path", allowed="a str or a Path")
+        where = chain.memory() if path is None else str(os.fspath(path))
         self.location = where if where.startswith("memory:") else os.path.abspath(where)
 
     @classmethod
@@ -132,19 +134,20 @@ class Ledger:
         return entry, Budget(after.total, after.spent)
 
     def store(self, entry: Entry, answer: bytes) -> None:
-        """Keep the noisy answer of a named charge: once, for good."""
+        """Keep the noisy answer of a named charge, once and for good; the first under a name stays."""
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             recorded = chain.select(connection, "id = ?", entry.id)
             if recorded != entry:
                 raise errors.LedgerTamperedError(entry.id, "it is not the charge that was made")
+            if _answered(connection, entry.dataset, entry.body.get("name"), entry.id) is not None:
+                return
             values = (entry.id, answer, chain.seal_answer(entry, answer))
             connection.execute("INSERT INTO answers VALUES (?, ?, ?)", values)
 
     def find(self, dataset: str, name: str) -> tuple[Entry, bytes] | None:
         """Return the first charge under this name whose answer was stored, with the answer."""
         with chain.transaction(self.location) as connection:
-            named = "dataset = ? AND json_extract(body, '$.name') = ? AND id IN (SELECT entry FROM answers)"
-            entry = chain.select(connection, f"{named} ORDER BY id", dataset, name)
+            entry = _answered(connection, dataset, name)
             if entry is None:
                 return None
             query = "SELECT answer, digest FROM answers WHERE entry = ?"
@@ -170,6 +173,10 @@ class Ledger:
             head: The hash of a receipt, or a receipt. Its entry must be there and say what the receipt says
                 of cost and query, which also finds a ledger that was cut off, or rewritten as a whole.
         """
+        if isinstance(head, Mapping) and not {"entry", "hash"} <= set(head):
+            raise errors.ArgumentError("head", "not a receipt", allowed="a hash, or a receipt")
+        if head is not None and not isinstance(head, (str, Mapping)):
+            raise errors.ArgumentTypeError("head", "not a receipt", allowed="a hash, or a receipt")
         entries: dict[int, Entry] = {}
         last: dict[str, Entry] = {}
         with chain.transaction(self.location) as connection:
@@ -243,6 +250,14 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     if charged and closed is not None:
         raise errors.ClosedDatasetError(name, closed)
     return Dataset(name, first.body["binding"], total, spent, closed)
+
+
+def _answered(connection: Connection, dataset: str, name: str | None, but: int = 0) -> Entry | None:
+    """Return the charge under a name, other than `but`, whose answer is kept."""
+    kept = (
+        "dataset = ? AND json_extract(body, '$.name') = ? AND id IN (SELECT entry FROM answers) AND id != ?"
+    )
+    return chain.select(connection, f"{kept} ORDER BY id", dataset, name, but)
 
 
 def _append(connection: Connection, state: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:

@@ -19,10 +19,11 @@ def variance(scale: Fraction) -> float:
         >>> round(variance(Fraction(20)), 3)
         799.833
     """
-    if scale == 0:
-        return 0.0
-    half = float(1 / scale) / 2
-    return 0.0 if half > 350 else 0.5 / math.sinh(half) ** 2
+    if scale < Fraction(1, 700):
+        return 0.0  # below 10^-300
+    if scale > 10**6:  # 1 / (2 sinh^2(1 / 2 scale)) = 2 scale^2 - 1/6 + ...
+        return float(2 * scale**2) if scale < 10**150 else math.inf
+    return 0.5 / math.sinh(float(1 / scale) / 2) ** 2
 
 
 def reach(scale: Fraction, level: object) -> int:
@@ -48,12 +49,13 @@ def reach(scale: Fraction, level: object) -> int:
         raise ArgumentError("level", f"{level} is not between 0 and 1")
     if scale == 0:
         return 0
-    beyond, rate = float(1 - wanted), float(1 / scale)
+    beyond = math.log((1 - wanted).numerator) - math.log((1 - wanted).denominator)
+    rate = float(min(1 / scale, Fraction(10**300)))
 
     def outside(t: int) -> float:
-        return 2 * math.exp(-rate * (t + 1)) / (1 + math.exp(-rate))
+        return math.log(2) - rate * (t + 1) - math.log1p(math.exp(-rate))
 
-    t = max(0, math.ceil(math.log(2 / (beyond * (1 + math.exp(-rate)))) / rate) - 1)
+    t = max(0, math.ceil((outside(-1) - beyond) / rate) - 1)
     while outside(t) > beyond:
         t += 1
     while t > 0 and outside(t - 1) <= beyond:

@@ -96,13 +96,22 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any) -> Tally:
     return result
 
 
-def describe_bins(bins: Any) -> Any:
-    """Return `bins` as plain data, for the ledger and the receipt."""
-    if bins is None or isinstance(bins, int):
-        return bins
+def listed_bins(bins: Any) -> Any:
+    """Return bins that can be read twice: generators, arrays and sets become lists."""
     if isinstance(bins, Mapping):
-        return {str(key): describe_bins(value) for key, value in bins.items()}
-    return [canonical_value(value) for value in bins]
+        return {key: listed_bins(values) for key, values in bins.items()}
+    if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
+        return bins.item()
+    if isinstance(bins, (set, frozenset)):
+        return sorted(bins, key=repr)
+    return bins if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__") else list(bins)
+
+
+def describe_bins(bins: Any) -> Any:
+    """Return listed bins as plain data for the ledger; a dict as pairs, whose order JSON keeps."""
+    if isinstance(bins, Mapping):
+        return [[str(key), describe_bins(value)] for key, value in bins.items()]
+    return [canonical_value(value) for value in bins] if isinstance(bins, list) else bins
 
 
 def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:

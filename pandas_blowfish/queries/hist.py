@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import describe_bins, tally
+from pandas_blowfish.plan.workload import describe_bins, listed_bins, tally
 from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
 
@@ -24,12 +23,9 @@ def plan_hist(
     names = column_names(columns)
     spend = epsilon_of(epsilon)
     chosen = strategy_name(strategy)
-    cuts = _listed(bins)
+    cuts = listed_bins(bins)
     asked = tally(policy.domain, names, cuts)
-    described = describe_bins(cuts)
-    if isinstance(described, Mapping):
-        described = json.dumps(described)  # as text, which keeps the order of the groups
-    query = {"verb": "hist", "columns": names, "bins": described, "strategy": chosen}
+    query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "strategy": chosen}
     return choose(policy, asked, spend, query=query, strategy=chosen)
 
 
@@ -51,14 +47,3 @@ def strategy_name(strategy: Any) -> str:
     if not isinstance(strategy, str):
         raise ArgumentTypeError("strategy", "not a name", allowed='"auto" or the name of a strategy')
     return strategy
-
-
-def _listed(bins: Any) -> Any:
-    """Return bins that can be read twice: generators, arrays and sets become lists."""
-    if isinstance(bins, Mapping):
-        return {key: _listed(values) for key, values in bins.items()}
-    if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
-        return bins.item()
-    if isinstance(bins, (set, frozenset)):
-        return sorted(bins, key=repr)
-    return bins if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__") else list(bins)

@@ -8,7 +8,16 @@ import pytest
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.law import reach, variance
 
-SCALES = [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(20), Fraction(1000, 3)]
+SCALES = [
+    Fraction(1, 10**9),
+    Fraction(1, 1000),
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(2),
+    Fraction(20),
+    Fraction(1000, 3),
+    Fraction(10**7, 3),
+]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -46,3 +55,11 @@ def test_no_noise_needs_no_interval():
     """An exact answer is its own interval."""
     assert reach(Fraction(0), 0.95) == 0
     assert variance(Fraction(0)) == 0
+
+
+def test_absurd_scales_and_levels_have_an_answer():
+    """Nothing overflows: next to no noise has no variance, noise beyond floats has infinite variance."""
+    assert variance(Fraction(1, 10**400)) == 0
+    assert variance(Fraction(10**400)) == float("inf")
+    assert reach(Fraction(1, 10**400), 0.95) == 0
+    assert reach(Fraction(1), "0." + "9" * 400) == 921

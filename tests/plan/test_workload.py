@@ -11,7 +11,7 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
-from pandas_blowfish.plan.workload import describe_bins, tally
+from pandas_blowfish.plan.workload import describe_bins, listed_bins, tally
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -140,6 +140,7 @@ def test_huge_answers_are_refused_before_memory_is():
 
 def test_bins_are_described_as_plain_data():
     """The ledger keeps bins as JSON."""
-    assert describe_bins({"age": np.array([0, 5])}) == {"age": [0, 5]}
-    assert describe_bins({"sex": {"a": ["F"]}}) == {"sex": {"a": ["F"]}}
+    assert describe_bins(listed_bins({"age": np.array([0, 5])})) == [["age", [0, 5]]]
+    assert describe_bins({"sex": {"a": ["F"]}}) == [["sex", [["a", ["F"]]]]]
+    assert describe_bins(listed_bins(np.int64(3))) == 3
     assert describe_bins([pd.Timestamp("2020-01-01")]) == ["2020-01-01T00:00:00"]

@@ -206,7 +206,7 @@ def test_groups_in_another_order_are_another_query():
         ([0, 5, 9], (edge for edge in (0, 5, 9)), (edge for edge in (0, 4, 9))),
         ({"a": [0, 1], "b": [2]}, {"a": {1, 0}, "b": range(2, 3)}, {"a": [0], "b": [2]}),
     ],
-    ids=str,
+    ids=["number", "edges", "generator", "groups"],
 )
 def test_bins_are_one_query_however_written(bins, same, different):
     """Arrays, generators and sets mean what their lists mean, and are told apart by content."""
