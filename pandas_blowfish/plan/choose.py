@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from pandas_blowfish.errors import UnknownStrategyError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.strategy.identity import Identity
@@ -38,13 +36,5 @@ def choose(
     graph = policy.graph.project(tally.domain.columns)
     wanted = STRATEGIES if strategy == "auto" else {strategy: STRATEGIES[strategy]}
     built = [kind.build(graph, tally, epsilon) for kind in wanted.values()]
-    errors = [float(candidate.variances.mean()) for candidate in built]
-    table = pd.DataFrame(
-        {
-            "strategy": [candidate.name for candidate in built],
-            "sensitivity": [candidate.sensitivity for candidate in built],
-            "mse": errors,
-        }
-    ).sort_values("mse", ignore_index=True)
-    best = built[min(range(len(built)), key=errors.__getitem__)]
-    return Plan(policy, epsilon, best, dict(query), table)
+    best = min(built, key=lambda candidate: float(candidate.variances.mean()))
+    return Plan(policy, epsilon, best, dict(query), tuple(built))

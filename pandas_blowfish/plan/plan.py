@@ -32,14 +32,14 @@ class Plan:
         epsilon: What it was asked to cost; `cost` is what it will, 0 when it is exact.
         measurement: The strategy: measured rows, scales, answers.
         query: The question as plain data.
-        candidates: Every strategy that was considered, with its expected squared error.
+        considered: Every strategy that was considered.
     """
 
     policy: Policy
     epsilon: Fraction
     measurement: Identity
     query: Mapping[str, Any]
-    candidates: pd.DataFrame
+    considered: tuple[Identity, ...]
 
     @property
     def strategy(self) -> str:
@@ -109,6 +109,14 @@ class Plan:
     def mse(self) -> float:
         """Return the expected squared error, mean over the answers, before shape constraints."""
         return float(self.measurement.variances.mean())
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """Return every strategy that was considered, with its expected squared error, best first."""
+        rows = [(each.name, each.sensitivity, float(each.variances.mean())) for each in self.considered]
+        return pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
+            "mse", ignore_index=True
+        )
 
     def privacy_loss(self) -> Fraction | float:
         """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon)."""
