@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +18,7 @@ from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import Opened, opened, protect
+from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt, interval, receipt_of
 
 
@@ -33,10 +35,11 @@ class BlowfishAccessor:
         ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
     """
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, scope: Scope | None = None) -> None:
         if not isinstance(frame, pd.DataFrame):
             raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
         self._frame = frame
+        self._scope = scope or Scope()
 
     def protect(
         self,
@@ -69,6 +72,24 @@ class BlowfishAccessor:
             self._frame, policy, epsilon=epsilon, dataset=dataset, ledger=ledger, outside=outside, unit=unit
         )
 
+    def where(self, expression: str) -> BlowfishAccessor:
+        """Ask the verbs that follow about the rows that satisfy an expression.
+
+        The row count of the answer is public only if no secret can lead a row in or out.
+
+        Args:
+            expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
+                `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
+                constants lie on cell edges; a missing value satisfies nothing. Chained ones all hold.
+        """
+        caller = sys._getframe(1)
+        variables = {**caller.f_globals, **caller.f_locals}
+        return BlowfishAccessor(self._frame, self._scope.where(self.policy, expression, variables))
+
+    def groupby(self, columns: Any) -> BlowfishAccessor:
+        """Ask the verbs that follow once for each combination of some columns' values, in one release."""
+        return BlowfishAccessor(self._frame, self._scope.groupby(self.policy, columns))
+
     def hist(
         self,
         columns: Any,
@@ -96,26 +117,26 @@ class BlowfishAccessor:
             `attrs["blowfish"]` and at `.blowfish.receipt`.
         """
         source = self._opened()
-        plan = plan_hist(source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy)
+        plan = plan_hist(
+            source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
+        )
         return answer(plan, self._frame, source, post=post, name=name)
 
     def count(
         self, *, epsilon: Any, strategy: str = "auto", post: bool = True, name: str | None = None
     ) -> pd.DataFrame:
-        """Release how many rows there are: exact and free while the row count is public."""
+        """Release how many rows there are, or pass the filter, or are in each group.
+
+        Exact and free where the policy lets no row be led in or out.
+        """
         source = self._opened()
-        return answer(
-            plan_count(source.policy, epsilon=epsilon, strategy=strategy),
-            self._frame,
-            source,
-            post=post,
-            name=name,
-        )
+        plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name)
 
     @property
     def plan(self) -> Planner:
         """Return the verbs without data: what a query would cost and how wrong it would be."""
-        return Planner(self.policy)
+        return Planner(self.policy, self._scope)
 
     @property
     def policy(self) -> Policy:
@@ -157,6 +178,7 @@ class BlowfishAccessor:
         bar = "#" * used + "-" * (20 - used)
         lines = [f"dataset {source.dataset.name!r} in ledger {source.ledger.location}"]
         lines.append(f"budget [{bar}] spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
+        lines += [f"{key} {value}" for key, value in self._scope.facts().items()]
         return "\n".join([*lines, repr(source.policy)])
 
     def _repr_html_(self) -> str:

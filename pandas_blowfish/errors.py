@@ -44,6 +44,18 @@ class EpsilonError(ArgumentError):
     """An epsilon is not a positive finite number."""
 
 
+class ExpressionError(ArgumentError):
+    """A filter's text is not one of the comparisons that are understood."""
+
+    def __init__(self, text: object, problem: str) -> None:
+        self.text = text if isinstance(text, str) else type(text).__name__
+        super().__init__(
+            "where",
+            f"{problem.rstrip('.')} in {self.text!r}",
+            allowed="a column against constants, joined by and, or, not: \"age >= 18 and sex == 'F'\"",
+        )
+
+
 class SchemaError(BlowfishError, ValueError):
     """A schema does not say what a domain needs, or says what we cannot honour."""
 

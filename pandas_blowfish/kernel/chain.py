@@ -57,6 +57,9 @@ def transaction(
                 connection.execute(statement)
             yield connection
             connection.execute("COMMIT")
+            if mode == "IMMEDIATE":  # so that the file alone, moved without its -wal, has this entry too
+                with suppress(sqlite3.Error):
+                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
             raise LedgerError(f"{location!r} cannot be used as a ledger: {error}.\n{_FIX}") from error
         finally:
@@ -170,6 +173,8 @@ def _connect_file(location: str, create: bool) -> sqlite3.Connection:
     """Return a connection to a ledger file, or to an empty one to `create` it in; harm no other file."""
     connection = _connect(f"{Path(location).as_uri()}?mode={'rwc' if create else 'rw'}")
     try:
+        if os.stat(location).st_nlink > 1:  # each name would have a -wal of its own
+            raise LedgerError(f"{location!r} is one of several hard links to a ledger.\n{_FIX}")
         scrap = 0 < os.path.getsize(location) < 512  # SQLite would take it for an empty database
         empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
         mark = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     size = asked.size
     counts = np.zeros(size + 1, dtype=np.int64)  # the last slot takes what no bin counts
     readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-    plain = len(readers) == 1 and asked.binnings[0].labels is None
+    plain = len(readers) == 1 and asked.binnings[0].labels is None and asked.condition is None
     step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
@@ -107,7 +108,8 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         raise FrameError(
             f"declared columns are not in the frame: {', '.join(absent)}", columns=absent, fix="add them."
         )
-    twice = [name for name in names if list(frame.columns).count(name) > 1]
+    often = Counter(frame.columns)
+    twice = [name for name in names if often[name] > 1]
     if twice:
         raise FrameError(
             f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
@@ -174,17 +176,24 @@ def _codes(frame: pd.DataFrame, attribute: Attribute, *, clip: bool) -> Iterator
 
 
 def _combine(asked: Tally, readers: Sequence[Any], start: int, stop: int) -> Ints:
-    """Return one bin number a row, by Horner's rule; negative where some column has none."""
-    joint = np.zeros(stop - start, dtype=np.int64)
+    """Return one bin number a row, by Horner's rule; -1 where the filter, or the domain, leaves it out."""
+    joint, kind = np.zeros(stop - start, dtype=np.int64), np.zeros(stop - start, dtype=np.int64)
     outside: NDArray[np.bool_] = np.zeros(stop - start, dtype=bool)
-    for binning, read in zip(asked.binnings, readers, strict=True):
+    parts = zip(
+        asked.binnings, asked.marks, asked.sieve.classes, asked.sieve.passes.shape, readers, strict=True
+    )
+    for binning, marks, classes, count, read in parts:
         codes = read(start, stop)
-        if binning.labels is not None:
-            codes = np.append(binning.labels, -1)[np.maximum(codes, -1)]
         if int(codes.min()) < 0:
             outside |= codes < 0
-        joint = joint * binning.bins + codes
-    return np.where(outside, -1, joint)
+            codes = np.maximum(codes, 0)
+        if binning.bins > 1:
+            joint = joint * binning.bins + (codes if binning.labels is None else np.maximum(marks, 0)[codes])
+        if count > 1:
+            kind = kind * count + classes[codes]
+    if not asked.sieve.trivial:
+        outside |= ~asked.sieve.passes.ravel()[kind]
+    return np.where(outside, -1, joint) if outside.any() else joint
 
 
 def _hasher(key: str, column: str) -> Any:

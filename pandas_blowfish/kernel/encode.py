@@ -77,8 +77,10 @@ def _stamps(array: Any) -> tuple[Callable[[int, int], Ints], str, bool]:
 def _objects(chunk: Any, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> Ints:
     """Code text and mixed objects: each distinct value once."""
     with suppress(Exception):  # some object refuses to be hashed or compared: look at each apart
-        # True and 1 are one value to a hash table, but not to a schema
-        if not pd.api.types.infer_dtype(chunk, skipna=True).startswith("mixed"):
+        # True and 1, or a float and a narrower one, are one value to a hash table but may be two cells:
+        # each distinct value may stand for its equals only where all are of one type
+        kind = pd.api.types.infer_dtype(chunk, skipna=True)
+        if kind in ("string", "boolean", "empty") or len(set(map(type, chunk))) == 1:
             codes, distinct = pd.factorize(chunk)
             table = [_lookup(distinct, at, attribute, clip, memo) for at in range(len(distinct))]
             return np.array([*table, missing_code(attribute)], dtype=np.int64)[codes]

@@ -130,6 +130,9 @@ class Ledger:
             if epsilon > remaining:
                 raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
             after = replace(bound, spent=bound.spent + epsilon)
+            if max(after.spent.denominator, (after.total - after.spent).denominator).bit_length() > _BITS:
+                fix = "charge decimals, such as 0.1."
+                raise errors.EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
             entry = _append(connection, after, "charge", {**body, "epsilon": epsilon, "name": name})
         return entry, Budget(after.total, after.spent)
 
@@ -209,6 +212,8 @@ class Ledger:
 
     def record_exact(self, dataset: str, fact: Mapping[str, Any]) -> Entry:
         """Record that an exact fact about the rows became public, and close the dataset to charges."""
+        if not isinstance(fact, Mapping):
+            raise errors.ArgumentTypeError("fact", "not a dict", allowed="a fact as plain data")
         reason = "a public fact was recorded that no verb can yet price"
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = replace(_dataset(connection, dataset), closed=reason)
@@ -225,6 +230,7 @@ class Ledger:
 _DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
 _COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
 _COLUMNS += ["sensitivity", "scale", "reason", "hash"]
+_BITS = 14_000  # of a denominator: Python writes no longer numbers
 _STATED = (
     "dataset",
     "epsilon",
@@ -241,6 +247,8 @@ _STATED = (
 
 def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
     """Return a dataset as its first and last entry state it; one to be `charged` must not be closed."""
+    if not isinstance(name, str):
+        raise errors.ArgumentTypeError("dataset", "not a name", allowed="a str")
     first = chain.select(connection, "dataset = ? ORDER BY id", name)
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", name)
     if first is None or last is None:

@@ -83,7 +83,8 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     if found is None:
         return None
     entry, answer = found
-    if entry.body.get("query") != facts["query"]:
+    # an answer is read by the strategy that measured it, so that one must be today's too
+    if any(entry.body.get(key) != facts.get(key) for key in ("query", "strategy", "sensitivity", "scale")):
         raise NameTakenError(dataset, name)
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 

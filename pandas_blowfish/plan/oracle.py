@@ -43,9 +43,13 @@ def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
         >>> edge_loss(csr_array([[1, 0], [0, 1]]), [Fraction(2)] * 2, np.array([[0, 1]]))
         Loss(value=Fraction(1, 1), witness=(0, 1))
     """
+    from scipy.sparse import csc_array, hstack
+
     if not len(edges):
         return Loss(Fraction(0), None)
     by_cell, listed = matrix.tocsc(), list(scales)
+    if int(edges.max()) >= by_cell.shape[1]:  # "absent" is a column of zeros
+        by_cell = hstack([by_cell, csc_array((by_cell.shape[0], 1), dtype=np.int64)], format="csc")
     distinct = sorted(set(listed))
     group = np.array([distinct.index(scale) for scale in listed])
     changes = np.zeros((len(edges), len(distinct)), dtype=np.int64)
@@ -78,21 +82,86 @@ def database_sensitivity(matrix: Any, edges: Ints, cells: int, rows: int) -> int
 def definition_edges(policy: Policy, columns: Sequence[str]) -> Ints:
     """Return the edges that a query on some columns sees, from the words of the policy alone.
 
-    All pairs of whole records are tried: two are neighbours when they differ and each column either
-    stays or moves along its own secret; their projections on `columns` are returned.
+    All pairs of whole records are tried: two are neighbours when they differ, each block either stays or
+    moves along its own secret, and no more blocks move than `neighbors` says. Their projections on
+    `columns` are returned; with presence each record is also joined to "absent", the cell after the last.
     """
-    whole = [range(attribute.size) for attribute in policy.domain]
-    names, place = list(policy.domain.columns), {name: k for k, name in enumerate(policy.domain.columns)}
-    allowed = [_moves(policy.secrets[(name,)], policy.domain[name]) for name in names]
+    names = list(policy.domain.columns)
+    place = {name: rank for rank, name in enumerate(names)}
+    allowed = {block: _block_moves(policy, block) for block in policy.secrets}
+    most = {"record": len(allowed), "attribute": 1}.get(str(policy.neighbors)) or int(policy.neighbors)
     shape = [policy.domain[column].size for column in columns]
+    records = list(itertools.product(*(range(attribute.size) for attribute in policy.domain)))
     seen: set[tuple[int, int]] = set()
-    records = list(itertools.product(*whole))
     for x, y in itertools.combinations(records, 2):
-        if all(a == b or (a, b) in moves for a, b, moves in zip(x, y, allowed, strict=True)):
-            ends = [_flat([record[place[column]] for column in columns], shape) for record in (x, y)]
-            if ends[0] != ends[1]:
-                seen.add((min(ends), max(ends)))
+        ends = {block: [tuple(r[place[c]] for c in block) for r in (x, y)] for block in allowed}
+        moved = [(block, a, b) for block, (a, b) in ends.items() if a != b]
+        if len(moved) <= most and all((a, b) in allowed[block] for block, a, b in moved):
+            flat = [_flat([record[place[column]] for column in columns], shape) for record in (x, y)]
+            if flat[0] != flat[1]:
+                seen.add((min(flat), max(flat)))
+    if policy.presence:
+        absent = int(np.prod(shape, dtype=np.int64))
+        seen |= {(_flat([r[place[c]] for c in columns], shape), absent) for r in records}
     return np.array(sorted(seen), dtype=np.int64).reshape(-1, 2)
+
+
+def _block_moves(policy: Policy, block: tuple[str, ...]) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the ordered pairs of a block's joint cells that its secret joins."""
+    secret, attributes = policy.secrets[block], [policy.domain[column] for column in block]
+    if len(block) == 1:
+        return {((a,), (b,)) for a, b in _moves(secret, attributes[0])}
+    cells = list(itertools.product(*(range(attribute.size) for attribute in attributes)))
+    return {(x, y) for x, y in itertools.permutations(cells, 2) if _joint(secret, attributes, x, y)}
+
+
+def _joint(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], x: Sequence[int], y: Sequence[int]
+) -> bool:
+    """Tell whether a joint secret joins two cells of its columns, straight from its words."""
+    kind = secret["secret"]
+    ends = list(zip(attributes, x, y, strict=True))
+    if kind == "public":
+        return False
+    if any(attribute.nullable and attribute.cells in (a, b) for attribute, a, b in ends):
+        return bool(secret.get("missing") != "public") or (
+            kind == "edges" and _joint_edge(secret, attributes, x, y)
+        )
+    if kind == "edges":
+        return _joint_edge(secret, attributes, x, y)
+    if kind == "partition":
+        widths = [_span(secret["groups"][attribute.name], attribute) for attribute in attributes]
+        steps = [attribute.step for attribute in attributes if isinstance(attribute, Grid)]
+        return all(a * s // w == b * s // w for (_, a, b), s, w in zip(ends, steps, widths, strict=True))
+    if kind == "full":
+        return True
+    theta, total = exact(secret["theta"]), Fraction(0)
+    open_end = False
+    for attribute, a, b in ends:
+        if isinstance(attribute, Grid):  # half-open bins: the nearest values are not reached
+            gap, open_end = max(abs(a - b) - 1, 0) * attribute.step, open_end or a != b
+        else:
+            assert isinstance(attribute, Values)
+            gap = (
+                abs(attribute.positions[a] - attribute.positions[b])
+                if attribute.numeric
+                else Fraction(abs(a - b))
+            )
+        part = gap * exact(secret.get("scale", {}).get(attribute.name, 1))
+        metric = secret.get("metric", "l1")
+        total = max(total, part) if metric == "linf" else total + part ** (2 if metric == "l2" else 1)
+    limit = theta**2 if secret.get("metric") == "l2" else theta
+    return total < limit if open_end else total <= limit
+
+
+def _joint_edge(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], x: Sequence[int], y: Sequence[int]
+) -> bool:
+    cells = [
+        [tuple(a.cell(v) for a, v in zip(attributes, end, strict=True)) for end in pair]
+        for pair in secret["pairs"]
+    ]
+    return any({tuple(x), tuple(y)} == set(pair) for pair in cells)
 
 
 def _moves(secret: Mapping[str, Any], attribute: Attribute) -> set[tuple[int, int]]:

@@ -69,17 +69,14 @@ class Plan:
     @property
     def call(self) -> str:
         """Return the question as the call that asks it."""
-        inside = [
-            repr(name) if len(names) == 1 else repr(names)
-            for names in [self.query["columns"]]
-            for name in names[:1]
-        ]
-        inside += [
-            f"{key}={value!r}"
-            for key, value in self.query.items()
-            if key not in ("verb", "columns") and value
-        ]
-        return f"{self.query['verb']}({', '.join([*inside, f'epsilon={str(self.epsilon)!r}'])})"
+        names = self.query["columns"]
+        inside = [repr(names[0] if len(names) == 1 else names)] if names else []
+        rest = ("bins", "strategy")
+        inside += [f"{key}={self.query[key]!r}" for key in rest if self.query.get(key) is not None]
+        steps = [f"where({text!r})" for text in self.query.get("where", ())]
+        steps += [f"groupby({self.query['groupby']!r})"] if "groupby" in self.query else []
+        call = f"{self.query['verb']}({', '.join([*inside, f'epsilon={str(self.epsilon)!r}'])})"
+        return ".".join([*steps, call])
 
     @property
     def domain(self) -> Domain:

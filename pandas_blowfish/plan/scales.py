@@ -20,7 +20,8 @@ class Scales(Sequence[Fraction]):
 
     def __init__(self, values: Sequence[Fraction], codes: NDArray[np.integer]) -> None:
         self.values = tuple(values)
-        self.codes = codes
+        self.codes = codes.view()
+        self.codes.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.workload import Binning, Tally
-from pandas_blowfish.policy.graph import Ints, SecretGraph, connect
-from pandas_blowfish.policy.product import RecordGraph
+from pandas_blowfish.policy.graph import Ints, connect
+from pandas_blowfish.policy.product import Block, RecordGraph
 
 
 def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
@@ -18,7 +19,7 @@ def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
 
     Args:
         graph: The secret graph projected on the tally's columns, in the same order.
-        tally: Counts over bins, each cell in at most one.
+        tally: Counts over bins of the cells that pass its filter, each cell in at most one.
 
     Examples:
         >>> from pandas_blowfish.policy.graph import Cliques
@@ -30,15 +31,51 @@ def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
         Fraction(2, 1)
 
     Proof note:
-        Requires: no facts, a public row count, neighbours move one row along one edge of `graph`.
+        Requires: no touched facts; neighbours move one row along one edge of `graph`.
         Ensures:  result = max over edges (x, y) of ||A(e_x - e_y)||_1, A the bins x cells matrix.
-        Because:  a row's bin changes exactly if some column's bin does, and it is counted exactly if it is
-                  in every column; the other columns may stay in a counted cell, so the maximum over the
-                  product is the maximum over its columns.
+        Because:  an edge changes the counts by 2 if its ends are counted in two bins, by 1 if just one end
+                  is counted, else by 0. Blocks move independently, so which combinations of filter
+                  classes an edge joins, and whether it changes a bin, follows from each block's own
+                  table (`Relation`) and the number of blocks that must move.
         Checked:  tests/plan/test_sensitivity.py::test_matches_brute_force
     """
-    changes = (block.graph.visible(b.labels) for block, b in zip(graph.blocks, tally.binnings, strict=True))
-    return Fraction(max(changes, default=0))
+    change = _reach(graph, tally)
+    absent = int(graph.presence and bool(tally.sieve.passes.any()))
+    return Fraction(max(2 if change.crosses else 0, int(change.leaves), absent))
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """What one edge can do: take a row from one counted bin to another, or out of the filter."""
+
+    crosses: bool
+    leaves: bool
+
+
+def _reach(graph: RecordGraph, tally: Tally) -> _Reach:
+    """Return what edges can do, by going through all pairs of combinations of filter classes."""
+    sieve, place = tally.sieve, {name: rank for rank, name in enumerate(tally.domain.columns)}
+    axes = [place[column] for block in graph.blocks for column in block.columns]
+    counts = [math.prod(sieve.passes.shape[place[c]] for c in block.columns) for block in graph.blocks]
+    passes = np.transpose(sieve.passes, axes).ravel()
+    codes = np.unravel_index(np.arange(len(passes)), counts) if counts else ()
+    shape = (len(passes), len(passes))
+    moved, possible = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
+    free, extra = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    for block, code in zip(graph.blocks, codes, strict=True):
+        ranks = [place[column] for column in block.columns]
+        marks = [np.maximum(tally.marks[rank], 0) for rank in ranks]
+        found = block.relation([sieve.classes[rank] for rank in ranks], marks)
+        stays = code[:, None] == code[None, :]
+        move, cross = found.move[np.ix_(code, code)], found.cross[np.ix_(code, code)]
+        moved += ~stays
+        possible &= stays | move
+        free |= ~stays & cross
+        extra |= stays & cross
+    both, one = passes[:, None] & passes[None, :], passes[:, None] ^ passes[None, :]
+    crosses = both & possible & ((free & (moved <= graph.limit)) | (extra & (moved + 1 <= graph.limit)))
+    leaves = one & possible & (moved <= graph.limit)
+    return _Reach(bool(crosses.any()), bool(leaves.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,34 +97,50 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
     """Return the finest sums of bins that no edge of the policy changes.
 
     Proof note:
-        Requires: as `tally_sensitivity`; the row count is public.
+        Requires: as `tally_sensitivity`.
         Ensures:  the count of every bin in `alone`, and every total, has sensitivity 0.
-        Because:  bins are joined when an edge leads from one to the other, uncounted cells together as
-                  one more bin. No edge leaves a connected class, so its total cannot change. In a
-                  product the classes are the products of the columns' classes.
+        Because:  bins without a counted cell are always 0. Where presence is public and no edge leaves
+                  the filter, bins are joined when an edge leads from one to the other, cells without a
+                  bin together as one more; no edge leaves a connected class, so its total cannot
+                  change, and the classes of a product are the products of the blocks' classes.
         Checked:  tests/plan/test_sensitivity.py::test_exact_parts_have_sensitivity_zero
     """
-    classes = np.zeros(1, dtype=np.int64)
-    single = np.ones(1, dtype=bool)
-    for block, binning in zip(graph.blocks, tally.binnings, strict=True):
-        each, count = _classes(block.graph, binning)
+    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    nothing = ExactParts(~occupied, np.full(len(occupied), -1, dtype=np.int64), 0)
+    if graph.presence or (tally.condition is not None and _reach(graph, tally).leaves):
+        return nothing
+    place = {name: rank for rank, name in enumerate(tally.domain.columns)}
+    classes, single = np.zeros(tally.shape, dtype=np.int64), np.ones(tally.shape, dtype=bool)
+    for block in graph.blocks:
+        ranks = [place[column] for column in block.columns]
+        each, count = _classes(block, [tally.binnings[rank] for rank in ranks])
         lone = np.bincount(each[each >= 0], minlength=count)[each] == 1
-        joined = classes[:, None] * count + each
-        classes = np.where((classes[:, None] < 0) | (each < 0), -1, joined).ravel()
-        single = (single[:, None] & lone).ravel()
-    alone = single & (classes >= 0)
+        view = [tally.shape[rank] if rank in ranks else 1 for rank in range(len(tally.shape))]
+        each, lone = each.reshape(view), lone.reshape(view)
+        classes = np.where((classes < 0) | (each < 0), -1, classes * count + each)
+        single = single & lone
+    classes, single = classes.ravel(), single.ravel()
+    alone = (single & (classes >= 0)) | ~occupied
     shared = (classes >= 0) & ~alone
     total_of = np.full(len(classes), -1, dtype=np.int64)
     found, total_of[shared] = np.unique(classes[shared], return_inverse=True)
     return ExactParts(alone, total_of, len(found))
 
 
-def _classes(graph: SecretGraph, binning: Binning) -> tuple[Ints, int]:
-    """Return the connected class of each bin (-1 where it is joined to uncounted cells), and their number."""
-    if binning.labels is None:
-        classes = graph.components
+def _classes(block: Block, binnings: list[Binning]) -> tuple[Ints, int]:
+    """Return the connected class of each bin of a block (-1 where it is joined to uncounted cells)."""
+    if all(binning.labels is None for binning in binnings):
+        classes = block.graph.components
         return classes, int(classes.max(initial=-1)) + 1
-    ends = np.where(binning.labels < 0, binning.bins, binning.labels)[graph.pairs()]
-    classes = connect(np.unique(ends, axis=0), binning.bins + 1)
+    labels, bins = np.zeros(1, dtype=np.int64), 1
+    for binning in binnings:
+        each = np.arange(binning.attribute.size) if binning.labels is None else binning.labels
+        joined = labels[:, None] * binning.bins + each
+        labels = np.where((labels[:, None] < 0) | (each < 0), -1, joined).ravel()
+        bins *= binning.bins
+    pairs = block.graph.pairs()
+    ends = np.where(labels < 0, bins, labels)[pairs]
+    keys = np.unique(ends[:, 0] * (bins + 1) + ends[:, 1])
+    classes = connect(np.column_stack(np.divmod(keys, bins + 1)), bins + 1)
     count = int(classes.max()) + 1
     return np.where(classes[:-1] == classes[-1], -1, classes[:-1]), count

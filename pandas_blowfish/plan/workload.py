@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +15,15 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, DomainTooLargeError
+from pandas_blowfish.plan.sieve import Sieve, sieve
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values, with_missing
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.policy.expression import Condition, columns_of
+from pandas_blowfish.policy.graph import Ints, frozen
 from pandas_blowfish.policy.secret import canonical_value
 
 MAX_ANSWERS = 10**8
+MAX_LISTED = 200  # bins that the ledger spells out
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +42,17 @@ class Binning:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How many rows lie in each bin of a product of columns, bins in C order."""
+    """How many rows lie in each bin of a product of columns, bins in C order.
+
+    Attributes:
+        binnings: The columns that are looked at; those of a filter alone are last, with one bin.
+        shown: How many of them index the answers.
+        condition: What a row must satisfy to be counted.
+    """
 
     binnings: tuple[Binning, ...]
+    shown: int | None = None
+    condition: Condition | None = None
 
     @property
     def domain(self) -> Domain:
@@ -59,24 +72,32 @@ class Tally:
     @cached_property
     def index(self) -> pd.Index[Any]:
         """Return the index of the answers: levels in the order asked, the full declared domain."""
-        if not self.binnings:
+        shown = self.binnings[: self.shown]
+        if not shown:
             return pd.RangeIndex(1)
-        if len(self.binnings) == 1:
-            return self.binnings[0].index
-        return pd.MultiIndex.from_product([binning.index for binning in self.binnings])
+        if len(shown) == 1:
+            return shown[0].index
+        return pd.MultiIndex.from_product([binning.index for binning in shown])
+
+    @cached_property
+    def marks(self) -> tuple[Ints, ...]:
+        """Return for each column the bin of each cell, -1 for none."""
+        return tuple(np.arange(b.attribute.size) if b.labels is None else b.labels for b in self.binnings)
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """Return which cells are counted: those the condition holds for, and that have a bin."""
+        return sieve(self.condition, self.domain.columns, self.marks)
 
     def labels(self) -> Ints:
         """Return the bin of every cell of the domain in C order, -1 for none."""
         flat = np.zeros(1, dtype=np.int64)
-        for binning in self.binnings:
-            size = binning.attribute.size
-            each = np.arange(size) if binning.labels is None else binning.labels
-            joined = flat[:, None] * binning.bins + each
-            flat = np.where((flat[:, None] < 0) | (each < 0), -1, joined).ravel()
-        return flat
+        for binning, each in zip(self.binnings, self.marks, strict=True):
+            flat = (flat[:, None] * binning.bins + np.maximum(each, 0)).ravel()
+        return np.where(self.sieve.cells(), flat, -1)
 
 
-def tally(domain: Domain, columns: Sequence[str], bins: Any) -> Tally:
+def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Condition | None = None) -> Tally:
     """Return the histogram of some columns, refusing what has too many bins.
 
     Args:
@@ -85,10 +106,14 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any) -> Tally:
         bins: None for the cells themselves; for one column a number of bins, a list of edges (as
             `numpy.histogram` reads them: [low, next low), the last one closed) or {name: [values]};
             for several a dict of those by column.
+        condition: What a row must satisfy to be counted.
     """
     chosen = domain.select(columns)
     by_column = _by_column(columns, bins)
-    result = Tally(tuple(_binning(attribute, by_column.get(attribute.name)) for attribute in chosen))
+    shown = [_binning(attribute, by_column.get(attribute.name)) for attribute in chosen]
+    others = [] if condition is None else [c for c in columns_of(condition) if c not in columns]
+    hidden = [Binning(a, np.zeros(a.size, dtype=np.int64), pd.RangeIndex(1)) for a in domain.select(others)]
+    result = Tally((*shown, *hidden), len(shown), condition)
     if result.size > MAX_ANSWERS:
         raise DomainTooLargeError(
             "this histogram", result.size, MAX_ANSWERS, fix="ask for fewer columns, or coarser bins."
@@ -97,21 +122,29 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any) -> Tally:
 
 
 def listed_bins(bins: Any) -> Any:
-    """Return bins that can be read twice: generators, arrays and sets become lists."""
+    """Return bins that can be read twice: generators, arrays and sets become lists, missing is None."""
     if isinstance(bins, Mapping):
         return {key: listed_bins(values) for key, values in bins.items()}
     if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
         return bins.item()
     if isinstance(bins, (set, frozenset)):
-        return sorted(bins, key=repr)
-    return bins if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__") else list(bins)
+        bins = sorted(bins, key=repr)
+    if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__"):
+        return bins
+    return [None if _is_missing(value) else value for value in bins]
 
 
 def describe_bins(bins: Any) -> Any:
-    """Return listed bins as plain data for the ledger; a dict as pairs, whose order JSON keeps."""
+    """Return listed bins as plain data for the ledger: a dict as pairs, a long list as its hash."""
     if isinstance(bins, Mapping):
         return [[str(key), describe_bins(value)] for key, value in bins.items()]
-    return [canonical_value(value) for value in bins] if isinstance(bins, list) else bins
+    if not isinstance(bins, list):
+        return bins
+    values = [canonical_value(value) for value in bins]
+    if len(values) <= MAX_LISTED:
+        return values
+    digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    return f"{len(values):,} values, sha256 {digest}"
 
 
 def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
@@ -198,12 +231,12 @@ def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def _with_missing(attribute: Attribute, labels: Ints, index: pd.Index[Any]) -> Binning:
     """Give missing values a bin of their own, last, unless a group took them."""
     if not attribute.nullable or labels[-1] >= 0:
-        return Binning(attribute, labels, index)
+        return Binning(attribute, frozen(labels), index)
     labels[-1] = len(index)
-    return Binning(attribute, labels, with_missing(index))
+    return Binning(attribute, frozen(labels), with_missing(index))

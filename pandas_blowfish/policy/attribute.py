@@ -52,7 +52,7 @@ class Values(Attribute):
     @cached_property
     def positions(self) -> tuple[Fraction, ...]:
         """Return where the values lie on their axis (instants in nanoseconds)."""
-        return tuple(self._place(value) for value in self.values)
+        return tuple(self.place(value) for value in self.values)
 
     @cached_property
     def _rising(self) -> bool:
@@ -71,9 +71,10 @@ class Values(Attribute):
 
     def _key(self, value: object) -> Hashable:
         """Return what identifies a value: its exact place, or itself apart from True == 1."""
-        return self._place(value) if self.numeric else (isinstance(value, (bool, np.bool_)), value)
+        return self.place(value) if self.numeric else (isinstance(value, (bool, np.bool_)), value)
 
-    def _place(self, value: object) -> Fraction:
+    def place(self, value: object) -> Fraction:
+        """Return where a constant lies on the column's axis (instants in nanoseconds)."""
         return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
 
     def labels(self) -> pd.Index[Any]:
@@ -99,7 +100,7 @@ class Values(Attribute):
             raise ArgumentError(
                 "bins", f"{self.name!r} has no axis to cut", fix="give groups of values instead"
             )
-        return bisect.bisect_left(self.positions, self._place(value))
+        return bisect.bisect_left(self.positions, self.place(value))
 
     def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return runs of values named by their first and last."""
@@ -170,7 +171,7 @@ class Grid(Attribute):
     def code(self, value: object) -> int:
         """Return the cell a constant falls in."""
         try:
-            place = self._place(value)
+            place = self.place(value)
         except ArgumentError:
             raise self.refuse(value) from None
         inside = self.low <= place <= self.high
@@ -185,7 +186,7 @@ class Grid(Attribute):
 
     def edge(self, value: object, *, closed: bool = True) -> int:
         """Return the cell that begins at a value; ends beyond the domain are clipped to it."""
-        place = self._place(value)
+        place = self.place(value)
         steps = (place - self.low) / self.step
         if steps <= 0:
             return 0
@@ -222,7 +223,8 @@ class Grid(Attribute):
         """Return an exact place as the user writes it."""
         return str(from_ns(int(place), self.tz)) if self.kind == "datetime" else str(number(place))
 
-    def _place(self, value: object) -> Fraction:
+    def place(self, value: object) -> Fraction:
+        """Return where a constant lies on the column's axis (instants in nanoseconds)."""
         return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
 
 

@@ -6,11 +6,13 @@ Closed forms only: a column of a million values needs a few arrays of that lengt
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.policy.graph import Explicit, Ints, SecretGraph
+from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, frozen
 
 
 class Ball(SecretGraph):
@@ -21,17 +23,40 @@ class Ball(SecretGraph):
         order: The cell at each rank; None when cells are in line order already.
     """
 
-    def __init__(self, upper: Ints, order: Ints | None = None) -> None:
-        super().__init__(len(upper))
-        self.upper = upper
-        self.order = np.arange(self.size) if order is None else order
-        self.rank = np.empty(self.size, dtype=np.int64)
-        self.rank[self.order] = np.arange(self.size)
+    def __init__(
+        self, upper: Ints | Callable[[], Ints], order: Ints | None = None, size: int | None = None
+    ) -> None:
+        super().__init__(len(upper) if size is None and not callable(upper) else size or 0)
+        self._upper, self._order = upper, order
+
+    @cached_property
+    def upper(self) -> Ints:
+        """Return the largest rank joined to each rank, made when it is first needed."""
+        return frozen(self._upper() if callable(self._upper) else self._upper)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Return the cell at each rank."""
+        return frozen(np.arange(self.size) if self._order is None else self._order)
+
+    @cached_property
+    def rank(self) -> Ints:
+        """Return the rank of each cell."""
+        rank = np.empty(self.size, dtype=np.int64)
+        rank[self.order] = np.arange(self.size)
+        return frozen(rank)
+
+    @property
+    def components(self) -> Ints:
+        """Return a number that rises wherever one rank does not reach the next."""
+        starts = np.append(0, np.cumsum(self.upper[:-1] < np.arange(1, self.size)))[: self.size]
+        return np.asarray(starts[self.rank], dtype=np.int64)
 
     @classmethod
     def even(cls, size: int, reach: int) -> Ball:
         """Return evenly spaced cells joined up to `reach` steps apart."""
-        return cls(np.minimum(np.arange(size, dtype=np.int64) + min(reach, size), max(size - 1, 0)))
+        last, far = max(size - 1, 0), min(reach, size)
+        return cls(lambda: np.minimum(np.arange(size, dtype=np.int64) + far, last), size=size)
 
     def adjacent(self, a: int, b: int) -> bool:
         """Tell whether the higher rank lies within the lower one's reach."""
@@ -59,6 +84,33 @@ class Ball(SecretGraph):
     def contains(self, other: SecretGraph) -> bool:
         """Tell whether no neighbour of the other graph lies beyond the reach."""
         return bool((other.furthest(self.rank) <= self.upper[self.rank]).all())
+
+    def relation(self, classes: Ints, labels: Ints) -> Relation:
+        """Look from each cell for the first one above of each class, and the first with another label.
+
+        If the first cell of a class above has the own label, the first with another label is where the
+        labels of that class next change.
+        """
+        count = int(classes.max(initial=-1)) + 1
+        found, kind, label = Relation.empty(count), classes[self.order], labels[self.order]
+        for other in range(count):
+            there = np.flatnonzero(kind == other)
+            changes = np.flatnonzero(label[there[1:]] != label[there[:-1]]) + 1
+            # for each cell of the class, the place of the next one with another label
+            next_change = np.append(changes, len(there))[
+                np.searchsorted(changes, np.arange(len(there)), "right")
+            ]
+            first = np.searchsorted(there, np.arange(self.size), "right")
+            here = np.flatnonzero(first < len(there))
+            first = first[here]
+            near = here[there[first] <= self.upper[here]]
+            found.move[kind[near], other] = True
+            alike = label[there[first]] == label[here]
+            second = np.where(alike, next_change[first], first)
+            some = second < len(there)
+            far = here[some][there[second[some]] <= self.upper[here[some]]]
+            found.cross[kind[far], other] = True
+        return Relation(found.move | found.move.T, found.cross | found.cross.T)
 
     def distance(self, a: int, b: int) -> int | float:
         """Return how many longest jumps lead from the lower to the higher cell."""

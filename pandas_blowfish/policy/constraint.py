@@ -103,7 +103,12 @@ def constraint_from_dict(spec: Any) -> Constraint:
         return Count(rest["where"], answer=answer)
     if kind == "marginal" and set(rest) == {"columns"} and isinstance(rest["columns"], (list, tuple)):
         return Marginal(*rest["columns"], answer=answer)
-    if kind == "box" and set(rest) == {"bounds"} and isinstance(rest["bounds"], Mapping):
+    if (
+        kind == "box"
+        and set(rest) == {"bounds"}
+        and isinstance(rest["bounds"], Mapping)
+        and all(isinstance(column, str) for column in rest["bounds"])
+    ):
         return Box(answer=answer, **rest["bounds"])
     raise ArgumentError(
         "constraints",

@@ -31,10 +31,17 @@ KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
 @dataclass(frozen=True)
 class Domain:
-    """Attributes by name; `pending` says what a column without a domain still needs."""
+    """The declared columns and their cells.
+
+    Attributes:
+        attributes: The columns, in schema order.
+        pending: What a column without a domain still needs, by name.
+        notes: What else a schema claims, as columns and words.
+    """
 
     attributes: tuple[Attribute, ...]
     pending: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+    notes: tuple[tuple[tuple[str, ...], str], ...] = field(default=(), compare=False, hash=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -257,7 +264,10 @@ def _value(value: Any, kind: str, tz: str | None) -> Hashable:
         place = exact(value, "value")
         if kind == "integer" and place.denominator != 1:
             raise ArgumentError("value", "not a whole number")
-        return int(place) if kind == "integer" else float(place)
+        try:
+            return int(place) if kind == "integer" else float(place)
+        except OverflowError:
+            raise ArgumentError("value", "a number is beyond floats") from None
     value = canonical_value(value) if isinstance(value, np.generic) else value
     taken: Any = {"bool": bool, "string": str}.get(kind, (bool, str, int, float))
     if not isinstance(value, taken):

@@ -70,6 +70,9 @@ def read_form(spec: Any) -> dict[str, Any]:
     unknown = set(spec) - {"blowfish", "columns", "joint", "neighbors", "presence", "constraints"}
     if unknown:
         raise SchemaError(None, f"unknown keys {', '.join(sorted(map(str, unknown)))}", fix="remove them.")
+    for key in ("joint", "constraints"):
+        if not isinstance(spec.get(key, []), (list, tuple)):
+            raise SchemaError(None, f"`{key}:` is not a list", fix="list them, or leave it out.")
     attributes, secrets = [], {}
     columns = spec.get("columns")
     for name, column in columns.items() if isinstance(columns, Mapping) else [(None, None)]:
@@ -81,7 +84,8 @@ def read_form(spec: Any) -> dict[str, Any]:
             stated = column["secret"]
             secrets[(name,)] = {"secret": stated} if isinstance(stated, str) else stated
     for block in spec.get("joint", ()):
-        if not isinstance(block, Mapping) or set(block) != {"columns", "secret"}:
+        named = isinstance(block, Mapping) and isinstance(block.get("columns"), (list, tuple))
+        if not named or set(block) != {"columns", "secret"}:
             raise SchemaError(None, "a joint secret is not understood", fix="give its columns and secret.")
         secrets[tuple(block["columns"])] = block["secret"]
     return {

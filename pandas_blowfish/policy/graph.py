@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +19,37 @@ from pandas_blowfish.errors import DomainTooLargeError
 
 Ints = NDArray[np.int64]
 MAX_EDGES = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """What edges do to classes of cells, as symmetric tables of bools.
+
+    Attributes:
+        move: Whether some edge leads from one class to another (or stays within it).
+        cross: Whether some such edge also changes the label.
+    """
+
+    move: NDArray[np.bool_]
+    cross: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, size: int) -> Relation:
+        """Return the relation of no edges between `size` classes."""
+        return cls(np.zeros((size, size), dtype=bool), np.zeros((size, size), dtype=bool))
+
+    def grown(self, size: int) -> Relation:
+        """Return the same relation among at least `size` classes."""
+        wider = Relation.empty(max(size, len(self.move)))
+        wider.move[: len(self.move), : len(self.move)] = self.move
+        wider.cross[: len(self.move), : len(self.move)] = self.cross
+        return wider
+
+    def add(self, start: Ints, end: Ints, changes: NDArray[np.bool_]) -> None:
+        """Enter edges between cells of classes `start` and `end`, both ways."""
+        for a, b in ((start, end), (end, start)):
+            self.move[a, b] = True
+            self.cross[a[changes], b[changes]] = True
 
 
 class SecretGraph(ABC):
@@ -67,6 +100,10 @@ class SecretGraph(ABC):
         """Return a component number for each cell."""
         return connect(self.pairs(), self.size)
 
+    @abstractmethod
+    def relation(self, classes: Ints, labels: Ints) -> Relation:
+        """Return between which classes of cells an edge leads, and where it also changes the label."""
+
     def visible(self, labels: Ints | None) -> int:
         """Return the largest L1 change that one edge makes to the counts of labelled cells.
 
@@ -76,36 +113,43 @@ class SecretGraph(ABC):
         Proof note:
             Requires: each cell is counted in at most one bin.
             Ensures:  result = max over edges (x, y) of ||A(e_x - e_y)||_1, A the bins x cells matrix.
-            Because:  an edge changes the counts by 2 if its ends lie in two bins, by 1 if just one end
-                      is counted, else by 0. Where a kept edge joins two bins, a path of skeleton pairs
-                      of the kept cells does, so one of its pairs changes bin; likewise for leaving.
+            Because:  an edge changes the counts by 2 if its ends are counted in two bins, by 1 if just one
+                      end is counted, else by 0.
             Checked:  tests/policy/test_graph.py::test_visible_matches_enumeration
         """
         if labels is None:
-            return 2 if len(self.pairs()) else 0
-        for keep, change in ((labels >= 0, 2), (None, 1)):
-            pairs = self.pairs(keep)
-            if (labels[pairs[:, 0]] != labels[pairs[:, 1]]).any():
-                return change
-        return 0
+            return 2 if self.edge_count else 0
+        counted = (labels >= 0).astype(np.int64)
+        found = self.relation(counted, labels).grown(2)
+        return 2 if found.cross[1, 1] else int(found.move[0, 1])
 
 
 class Cliques(SecretGraph):
     """Every two cells of a group are joined: full (one group), partition, public (groups of one)."""
 
-    def __init__(self, groups: Ints) -> None:
-        super().__init__(len(groups))
-        self.groups = groups
+    def __init__(self, groups: Ints | Callable[[], Ints], size: int | None = None) -> None:
+        super().__init__(len(groups) if size is None and not callable(groups) else size or 0)
+        self._groups = groups
+
+    @cached_property
+    def groups(self) -> Ints:
+        """Return the group of each cell, made when it is first needed."""
+        return frozen(self._groups() if callable(self._groups) else self._groups)
 
     @classmethod
     def full(cls, size: int) -> Cliques:
         """Return the complete graph."""
-        return cls(np.zeros(size, dtype=np.int64))
+        return cls(lambda: np.zeros(size, dtype=np.int64), size)
 
     @classmethod
     def none(cls, size: int) -> Cliques:
         """Return the graph without edges."""
-        return cls(np.arange(size, dtype=np.int64))
+        return cls(lambda: np.arange(size, dtype=np.int64), size)
+
+    @property
+    def components(self) -> Ints:
+        """Return the groups, numbered from 0."""
+        return np.unique(self.groups, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
     def adjacent(self, a: int, b: int) -> bool:
         """Tell whether two different cells share a group."""
@@ -136,6 +180,29 @@ class Cliques(SecretGraph):
         pairs = other.pairs()
         return bool((self.groups[pairs[:, 0]] == self.groups[pairs[:, 1]]).all())
 
+    def relation(self, classes: Ints, labels: Ints) -> Relation:
+        """Compare, group by group, the cells of every two classes."""
+        found = Relation.empty(_count(classes))
+        _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
+        cells = np.flatnonzero(sizes[group] > 1)  # a group of one has no edge
+        if not len(cells):
+            return found
+        mixed, place = np.unique(group[cells] * len(found.move) + classes[cells], return_inverse=True)
+        keys = np.column_stack(np.divmod(mixed, len(found.move)))
+        low, high = np.full(len(keys), np.iinfo(np.int64).max), np.full(len(keys), np.iinfo(np.int64).min)
+        np.minimum.at(low, place, labels[cells])
+        np.maximum.at(high, place, labels[cells])
+        several = np.bincount(place) > 1
+        found.move[keys[several, 1], keys[several, 1]] = True
+        found.cross[keys[low < high, 1], keys[low < high, 1]] = True
+        for gap in range(1, len(found.move)):  # keys are sorted by group: partners lie close
+            one, two = np.arange(len(keys) - gap), np.arange(gap, len(keys))
+            same = keys[one, 0] == keys[two, 0]
+            one, two = one[same], two[same]
+            alike = (low[one] == high[one]) & (low[two] == high[two]) & (low[one] == low[two])
+            found.add(keys[one, 1], keys[two, 1], ~alike)
+        return found
+
     def distance(self, a: int, b: int) -> int | float:
         """Return 0, 1 or infinity."""
         return 0 if a == b else 1 if self.adjacent(a, b) else math.inf
@@ -155,7 +222,7 @@ class Explicit(SecretGraph):
     def __init__(self, size: int, listed: Ints) -> None:
         super().__init__(size)
         listed = np.sort(np.asarray(listed, dtype=np.int64).reshape(-1, 2), axis=1)
-        self.listed = np.unique(listed[listed[:, 0] != listed[:, 1]], axis=0)
+        self.listed = frozen(np.unique(listed[listed[:, 0] != listed[:, 1]], axis=0))
 
     @cached_property
     def _set(self) -> frozenset[tuple[int, int]]:
@@ -187,6 +254,13 @@ class Explicit(SecretGraph):
             return False
         return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
 
+    def relation(self, classes: Ints, labels: Ints) -> Relation:
+        """Go through the listed edges."""
+        found = Relation.empty(_count(classes))
+        start, end = self.listed[:, 0], self.listed[:, 1]
+        found.add(classes[start], classes[end], labels[start] != labels[end])
+        return found
+
     def distance(self, a: int, b: int) -> int | float:
         """Return the length of a shortest path, by breadth-first search."""
         from scipy.sparse.csgraph import dijkstra
@@ -196,6 +270,17 @@ class Explicit(SecretGraph):
 
     def _list(self) -> Ints:
         return self.listed
+
+
+def frozen(array: Ints) -> Ints:
+    """Return an array that nothing can write to: a policy that is handed out stays what it was."""
+    array = array.view()
+    array.setflags(write=False)
+    return array
+
+
+def _count(classes: Ints) -> int:
+    return int(classes.max(initial=-1)) + 1
 
 
 def matrix(pairs: Ints, size: int) -> object:

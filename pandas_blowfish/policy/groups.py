@@ -58,6 +58,17 @@ def group_cells(groups: Any, attribute: Attribute) -> NDArray[np.int64]:
     return labels
 
 
+def is_grid(groups: Any) -> bool:
+    """Tell whether groups are widths by column name, the form of a joint partition."""
+    if not isinstance(groups, Mapping) or set(groups) == {"width"} or not groups:
+        return False
+    widths = [
+        (isinstance(w, (int, float, Fraction)) and not isinstance(w, bool)) or is_span(w)
+        for w in groups.values()
+    ]
+    return all(isinstance(name, str) for name in groups) and all(widths)
+
+
 def _is_width(groups: Any) -> bool:
     return isinstance(groups, Mapping) and set(groups) == {"width"} and not _is_group(groups["width"])
 

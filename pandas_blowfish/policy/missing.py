@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.policy.graph import Explicit, Ints, SecretGraph
+from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph
 
 
 class WithMissing(SecretGraph):
@@ -49,6 +49,12 @@ class WithMissing(SecretGraph):
         if not isinstance(other, WithMissing):
             return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
         return (self.joined or not other.joined) and self.inner.contains(other.inner)
+
+    def relation(self, classes: Ints, labels: Ints) -> Relation:
+        """Join the relation of the values and that of the missing cell's edges."""
+        star = Explicit(self.size, self._star()).relation(classes, labels)
+        inner = self.inner.relation(classes[:-1], labels[:-1]).grown(len(star.move))
+        return Relation(inner.move | star.move, inner.cross | star.cross)
 
     def distance(self, a: int, b: int) -> int | float:
         """Return a shortest path, perhaps through missing."""

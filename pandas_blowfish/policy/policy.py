@@ -16,7 +16,11 @@ from pandas_blowfish.errors import ArgumentError, SchemaError, UnsupportedPolicy
 from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.form import load_yaml, read_form, to_form
+from pandas_blowfish.policy.joint import build_joint
+from pandas_blowfish.policy.lint import Findings, lint
+from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.product import Block, RecordGraph
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
 from pandas_blowfish.policy.secret import build
@@ -80,6 +84,8 @@ class Policy:
             raise SchemaError(
                 None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."
             )
+        if any(name.encode("utf-8", "ignore").decode() != name for name in domain.columns):
+            raise SchemaError(None, "a column's name is not text that can be written", fix="rename it.")
         if len(set(domain.columns)) != len(domain.columns):
             raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
@@ -96,18 +102,31 @@ class Policy:
         self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
 
     @cached_property
-    def _blocks(self) -> dict[str, Block]:
-        """Return the graph of each column that has cells enough to count, and not too many."""
-        alone = {columns[0]: secret for columns, secret in self.secrets.items() if len(columns) == 1}
-        countable = [a for a in self.domain if a.bounded and a.size <= MAX_CELLS and a.name in alone]
-        return {a.name: Block((a.name,), build(alone[a.name], a)) for a in countable}
+    def _blocks(self) -> dict[Columns, Block]:
+        """Return the graph of each block whose columns have cells enough to count, and not too many."""
+        blocks: dict[Columns, Block] = {}
+        for columns, secret in self.secrets.items():
+            attributes = tuple(self.domain[column] for column in columns)
+            if not all(a.bounded and a.size <= MAX_CELLS for a in attributes):
+                continue
+            if len(columns) == 1:
+                blocks[columns] = Block(columns, build(secret, attributes[0]))
+            else:
+                graph, shape = build_joint(secret, attributes, attributes), tuple(a.size for a in attributes)
+                blocks[columns] = Block(columns, graph, shape, secret, attributes)
+        return blocks
 
     @cached_property
     def graph(self) -> RecordGraph:
-        """Return the secret graph of whole records, one block a column that can be counted."""
-        if any(len(columns) > 1 for columns in self.secrets):
-            raise UnsupportedPolicyError("joint secrets on several columns", fix="state one secret a column.")
-        return RecordGraph(tuple(self._blocks.values()))
+        """Return the secret graph of whole records, one block a secret that can be counted."""
+        moves = (
+            None
+            if self.neighbors == "record"
+            else 1
+            if self.neighbors == "attribute"
+            else int(self.neighbors)
+        )
+        return RecordGraph(tuple(self._blocks.values()), moves, self.presence)
 
     @property
     def public_columns(self) -> frozenset[str]:
@@ -131,21 +150,12 @@ class Policy:
             Requires: nothing.
             Ensures:  on return every neighbour is one row moved along one edge of `graph`.
             Because:  facts about public columns alone are lifted and lowered by no edge, so they cost
-                      nothing (the row count is public); everything else that would add neighbours raises.
+                      nothing while the row count is public; every other fact raises.
             Checked:  tests/policy/test_policy.py::test_unsupported_features_are_refused
         """
-        if self.neighbors != "record":
-            raise UnsupportedPolicyError(
-                f"neighbors={self.neighbors!r}", fix='use neighbors="record", which implies it.'
-            )
-        if self.presence:
-            raise UnsupportedPolicyError(
-                "presence=True", fix="leave presence off where the row count is public."
-            )
         for fact in self.constraints:
-            if not fact.columns or not self.public_columns.issuperset(fact.columns):
+            if self.presence or not fact.columns or not self.public_columns.issuperset(fact.columns):
                 raise UnsupportedPolicyError("public facts that a secret touches", fix="leave the fact out.")
-        self.graph  # noqa: B018  joint secrets raise
 
     @property
     def plan(self) -> Planner:
@@ -159,9 +169,15 @@ class Policy:
             raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
         attributes = self.domain.select(list(a))
         start, end = ([column.cell(record[column.name]) for column in attributes] for record in (a, b))
-        moves = _moves(self.neighbors, len(self.graph.blocks))
-        steps = self.graph.project(attributes.columns).distance(start, end, max(moves, 1))
-        return min(steps, 2) if self.presence else steps  # through "absent", where presence is secret
+        return self.graph.project(attributes.columns).distance(start, end)
+
+    def odds(self, a: Mapping[str, Any], b: Mapping[str, Any], epsilon: Any) -> Odds:
+        """Return how far releases of `epsilon` in all can move someone's odds between two records."""
+        return Odds(dict(a), dict(b), epsilon_of(epsilon), self.distance(a, b))
+
+    def lint(self) -> Findings:
+        """Return what the policy leaves open, with a fix for each finding."""
+        return lint(self)
 
     def implies(self, other: Policy) -> bool:
         """Tell whether every pair the other policy protects is protected here.
@@ -182,12 +198,10 @@ class Policy:
             return False
         if sorted(self.domain, key=_name) != sorted(other.domain, key=_name):
             return False
-        mine, theirs = self.graph, other.graph.project([block.columns[0] for block in self.graph.blocks])
-        uncounted = [(column,) for column in self.domain.columns if column not in self._blocks]
-        if any(self.secrets[columns] != other.secrets[columns] for columns in uncounted):
+        uncounted = [c for c in self.domain.columns if c not in self.graph.columns]
+        if uncounted and (self.secrets, self.neighbors) != (other.secrets, other.neighbors):
             return False
-        moving = len(uncounted) + sum(block.graph.edge_count > 0 for block in theirs.blocks)
-        return _moves(self.neighbors, moving) >= _moves(other.neighbors, moving) and mine.contains(theirs)
+        return self.graph.contains(other.graph)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
@@ -274,11 +288,6 @@ def attach(schema: Any, policy: Policy) -> Any:
 
 def _name(attribute: Any) -> str:
     return str(attribute.name)
-
-
-def _moves(neighbors: str | int, blocks: int) -> int:
-    """Return how many blocks one neighbour may change, of those that can."""
-    return blocks if neighbors == "record" else min(1 if neighbors == "attribute" else int(neighbors), blocks)
 
 
 def _neighbors(neighbors: Any) -> str | int:

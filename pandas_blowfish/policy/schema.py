@@ -5,7 +5,7 @@ Never sees rows. Pandera itself is not imported here: whoever hands us a schema 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -66,7 +66,22 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
         raise SchemaError(
             None, "no column declares a domain", fix="add Check.in_range or Check.isin to a column."
         )
-    return Domain(tuple(attributes), pending), secrets
+    return Domain(tuple(attributes), pending, tuple(_notes(schema))), secrets
+
+
+def _notes(schema: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what a schema claims beyond its columns' own values."""
+    for name, column in schema.columns.items():
+        if getattr(column, "unique", False):
+            yield (name,), "its values are declared unique"
+    together = getattr(schema, "unique", None)
+    if together:
+        yield (
+            tuple([together] if isinstance(together, str) else together),
+            "they are declared unique together",
+        )
+    for check in getattr(schema, "checks", None) or ():
+        yield (), f"the schema checks {getattr(check, 'name', None) or 'several columns'!r} across columns"
 
 
 def _has_bounds(column: Any) -> bool:

@@ -18,7 +18,7 @@ from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
 from pandas_blowfish.policy.ball import Ball
 from pandas_blowfish.policy.exact import canonical, canonical_value, exact, plain
 from pandas_blowfish.policy.graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.groups import group_cells, plain_groups
+from pandas_blowfish.policy.groups import group_cells, is_grid, plain_groups
 from pandas_blowfish.policy.instant import distance, is_span, span_ns, span_text
 from pandas_blowfish.policy.missing import WithMissing
 
@@ -87,7 +87,8 @@ def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> M
 
     Args:
         groups: {"name": [values], ...}, {value: "name", ...}, [[values], ...] (a `range` or
-            `pandas.Interval` stands for its values), or a number: the width of even groups.
+            `pandas.Interval` stands for its values), or a number: the width of even groups. For a
+            joint secret the widths by column: {"lat": 0.5, "lon": 1}.
         step: Width of a cell, in the column's own units.
         missing: "public" leaves the missing cell of a nullable column unprotected.
 
@@ -95,6 +96,9 @@ def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> M
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
         {'lung': ['flu', 'asthma'], 'heart': ['angina']}
     """
+    if is_grid(groups):  # read by column for a joint secret, as {value: group number} for one column
+        widths = {name: distance(width, "width") for name, width in groups.items()}
+        return _metadata("partition", step, missing, groups=widths)
     return _metadata("partition", step, missing, groups=plain_groups(groups))
 
 
@@ -208,6 +212,8 @@ def _theta(secret: Mapping[str, Any], attribute: Attribute) -> Fraction:
     try:
         theta = span_ns(secret["theta"], "theta") if times else exact(secret["theta"], "theta")
         scale = exact((secret.get("scale") or {}).get(name, 1), "scale")
+        if strange := [column for column in secret.get("scale") or {} if column != name]:
+            raise ArgumentError("scale", f"{strange[0]!r} is not a column of this secret", allowed=repr(name))
     except (KeyError, ArgumentError, AttributeError) as error:
         fix = "give a distance in the column's units."
         raise SecretError(name, f"theta or scale cannot be read ({error})", fix=fix) from None

@@ -13,7 +13,7 @@ from pandas_blowfish.policy.secret import METRICS, fit
 
 Columns = tuple[str, ...]
 Secrets = dict[Columns, dict[str, Any]]
-_KINDS = ("full", "threshold", "partition", "public")  # what several columns may share
+_KINDS = ("full", "threshold", "partition", "public", "edges")
 
 
 def overrides_of(secrets: Any) -> Secrets:

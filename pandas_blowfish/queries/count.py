@@ -1,4 +1,4 @@
-"""count: how many rows there are. Touches no row itself."""
+"""count: how many rows there are, or pass a filter, or are in each group. Touches no row itself."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from typing import Any
 
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.hist import strategy_name
+from pandas_blowfish.queries.names import strategy_name
+from pandas_blowfish.queries.scope import Scope
 
 
-def plan_count(policy: Policy, *, epsilon: Any = 1, strategy: str = "auto") -> Plan:
-    """Return the plan of the row count: exact and free while the row count is public."""
-    query = {"verb": "count", "columns": [], "strategy": strategy_name(strategy)}
-    return choose(policy, Tally(()), epsilon_of(epsilon), query=query, strategy=strategy)
+def plan_count(
+    policy: Policy, *, epsilon: Any = 1, strategy: str = "auto", scope: Scope | None = None
+) -> Plan:
+    """Return the plan of the row count: exact and free while the policy leaves it public."""
+    spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
+    scope = scope or Scope()
+    query = {"verb": "count", "columns": [], "strategy": chosen, **scope.facts()}
+    return choose(policy, scope.tally(policy, [], None), spend, query=query, strategy=chosen)

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.scope import Scope
 
 
 @dataclass(frozen=True)
 class Planner:
-    """The verbs of one policy, planned: no data, no spend."""
+    """The verbs of one policy, planned: no data, no spend.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> plan = bf.datasets.patients_policy().plan
+        >>> plan.where("region == 'north'").groupby("sex").hist("disease", epsilon=0.1).sensitivity
+        Fraction(2, 1)
+    """
 
     policy: Policy
+    scope: Scope = field(default_factory=Scope, repr=False, compare=False)
+
+    def where(self, expression: str) -> Planner:
+        """Plan verbs on the rows that satisfy an expression."""
+        caller = sys._getframe(1)
+        variables = {**caller.f_globals, **caller.f_locals}
+        return replace(self, scope=self.scope.where(self.policy, expression, variables))
+
+    def groupby(self, columns: Any) -> Planner:
+        """Plan verbs for each combination of some columns' values."""
+        return replace(self, scope=self.scope.groupby(self.policy, columns))
 
     def hist(
         self,
@@ -28,7 +48,9 @@ class Planner:
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
         """Plan `df.blowfish.hist`; `post` and `name` change nothing here."""
-        return plan_hist(self.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy)
+        return plan_hist(
+            self.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self.scope
+        )
 
     def count(
         self,
@@ -39,10 +61,11 @@ class Planner:
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
         """Plan `df.blowfish.count`; `post` and `name` change nothing here."""
-        return plan_count(self.policy, epsilon=epsilon, strategy=strategy)
+        return plan_count(self.policy, epsilon=epsilon, strategy=strategy, scope=self.scope)
 
     def __repr__(self) -> str:
-        return f"Planner(hist, count) for\n{self.policy!r}"
+        scope = f" {self.scope.facts()}" if self.scope.facts() else ""
+        return f"Planner(hist, count, where, groupby){scope} for\n{self.policy!r}"
 
 
 Policy.planner = Planner

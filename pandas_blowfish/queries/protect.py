@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,10 +46,16 @@ def as_policy(policy: Any) -> Policy:
 
 
 def is_name(value: Any) -> bool:
-    """Tell whether a value is text that can name something: not blank, and UTF-8 can write it."""
-    if not isinstance(value, str) or not value.strip():
-        return False
-    return "\0" not in value and value.encode("utf-8", "ignore").decode("utf-8") == value
+    """Tell whether a value is text that can name something, in one way only.
+
+    Blanks around it, invisible characters and other spellings of the same letters would make names
+    that look alike stand for different budgets.
+    """
+    return (
+        isinstance(value, str)
+        and value.isprintable()
+        and value == unicodedata.normalize("NFC", value.strip()) != ""
+    )
 
 
 def protect(
@@ -97,15 +104,15 @@ def _policy(text: str) -> Policy:
 
 def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
     if dataset is not None and not is_name(dataset):
-        raise ArgumentError("dataset", "not a name", allowed="a non-empty str")
+        raise ArgumentError("dataset", "not a name", allowed="printable text without blanks around it")
     if unit is not None and not isinstance(unit, str):
         raise ArgumentTypeError("unit", "not a column's name", allowed="a str")
     if not isinstance(outside, str) or outside not in OUTSIDE:
         raise ArgumentError("outside", "unknown choice", allowed=", ".join(map(repr, OUTSIDE)))
     if ledger is not None and not isinstance(ledger, (Ledger, str, os.PathLike)):
         raise ArgumentTypeError("ledger", "not a ledger", allowed="a path or a bf.Ledger")
-    if isinstance(ledger, (str, os.PathLike)) and not is_name(os.fspath(ledger)):
-        raise ArgumentError("ledger", "not a path", allowed="a path or a bf.Ledger")
+    if isinstance(ledger, str) and not ledger.strip():
+        raise ArgumentError("ledger", "an empty path", allowed="a path or a bf.Ledger")
     is_file = isinstance(ledger, (str, os.PathLike)) or (isinstance(ledger, Ledger) and ledger.is_file)
     if is_file and dataset is None:
         raise ArgumentError(

@@ -705,3 +705,17 @@ def test_no_value_reaches_a_message(capsys):
 
     assert codes == [OUTSIDE]
     assert "SECRETVALUE" not in "".join(capsys.readouterr())
+
+
+def test_a_rows_cell_does_not_depend_on_other_rows():
+    """Equal numbers of different width are coded each by itself, whatever stands around them."""
+    grid = from_dict("x", {"type": "float", "min": 0, "max": 1, "step": 0.1})
+    narrow = np.float32(0.7)
+
+    alone = [
+        int(encoder(pd.Series([v], dtype=object), grid, clip=False)(0, 1)[0]) for v in (float(narrow), narrow)
+    ]
+    together = encoder(pd.Series([float(narrow), narrow, narrow], dtype=object), grid, clip=False)(0, 3)
+
+    assert alone == [6, 7]
+    assert together.tolist() == [6, 7, 7]

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -606,3 +607,42 @@ def test_the_format_is_documented(path):
         assert previous == given
     assert json.loads(rows[3][4])["epsilon"] == "1/3"
     assert ledger.verify(previous)
+
+
+def test_the_file_alone_has_every_charge(path, tmp_path):
+    """A ledger file that is copied without its -wal still has what was charged."""
+    ledger = charged_ledger(path)
+
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(Path(path).read_bytes())
+
+    assert Ledger(copy).budget("a").spent == ledger.budget("a").spent == TENTH
+
+
+def test_hard_links_are_refused(path, tmp_path):
+    """Two names of one file would have two logs."""
+    charged_ledger(path).close()
+    link = tmp_path / "link.db"
+    link.hardlink_to(path)
+
+    with pytest.raises(errors.LedgerError, match="hard links"):
+        Ledger(link).budget("a")
+
+
+def test_sums_that_could_not_be_written_down_are_refused(path):
+    """Charges whose denominators multiply without end are a typed error, and nothing is charged."""
+    ledger = charged_ledger(path)
+    before = ledger.budget("a")
+
+    with pytest.raises(errors.EpsilonError, match="denominator"):
+        ledger.charge("a", Fraction(1, 3**9000), {})
+
+    assert ledger.budget("a") == before
+
+
+def charged_ledger(path):
+    """Return a file ledger with one dataset and one charge."""
+    ledger = Ledger(path)
+    ledger.bind("a", Fraction(1), {})
+    ledger.charge("a", TENTH, {})
+    return ledger

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.policy import graph as graphs
 from pandas_blowfish.policy.ball import Ball
@@ -186,3 +187,16 @@ def test_a_million_public_values_have_no_edges():
 
     assert graph.edges().shape == (0, 2)
     assert graph.visible(None) == 0
+
+
+def test_a_policy_that_is_handed_out_cannot_be_written_to():
+    """The arrays of a policy's graphs are read-only: nobody can switch the noise off by accident."""
+    policy = bf.datasets.patients_policy()
+
+    for block in policy.graph.blocks:
+        for name in ("groups", "upper", "order", "rank", "listed"):
+            if hasattr(block.graph, name):
+                with pytest.raises(ValueError, match="read-only"):
+                    getattr(block.graph, name)[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        policy.plan.hist("age").scales.codes[:] = 1

@@ -156,7 +156,7 @@ def test_scale_converts_theta():
     """A scale divides theta into the column's own units."""
     column = integers("x", 0, 9)
 
-    result = graph(bf.threshold(50, scale={"x": 10, "y": 1}), column)
+    result = graph(bf.threshold(50, scale={"x": 10}), column)
 
     assert (result.adjacent(0, 5), result.adjacent(0, 6)) == (True, False)
 

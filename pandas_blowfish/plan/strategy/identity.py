@@ -95,7 +95,10 @@ class Identity:
         cells = self.tally.domain.size
         if cells + self.tally.size > MAX_NONZEROS:
             raise DomainTooLargeError(
-                "the strategy's matrix", cells, MAX_NONZEROS, fix="plan fewer cells to look at it."
+                "the strategy's matrix",
+                cells + self.tally.size,
+                MAX_NONZEROS,
+                fix="plan fewer cells to look at it.",
             )
         labels = self.tally.labels()
         parts = []

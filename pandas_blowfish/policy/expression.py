@@ -1,0 +1,305 @@
+"""Filters written as text: parsed into cells that match, never evaluated. Never sees rows.
+
+A column against constants, chained comparisons, `in`, `and` / `or` / `not`, backticks for awkward
+names, `@name` for a variable. A missing value matches nothing, not even a negation.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError, ExpressionError
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.domain import Domain
+
+Mask = NDArray[np.bool_]
+MAX_NODES = 10_000
+MAX_TEXT = 200_000
+# what is not plain Python: text in quotes is left alone, `name` and @name are replaced, a comment is refused
+MARKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`|@([A-Za-z_]\w*)|#""", re.DOTALL)
+_NEGATED = {
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+    "==": "!=",
+    "!=": "==",
+    "in": "not in",
+    "not in": "in",
+}
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+_NAMES = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """One column's cells that match: missing, the last cell of a nullable column, never does."""
+
+    column: str
+    cells: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Junction:
+    """All (or any) of several conditions."""
+
+    every: bool
+    parts: tuple[Condition, ...]
+
+
+Condition = Atom | Junction
+
+
+def parse(text: Any, domain: Domain, variables: Mapping[str, Any]) -> Condition:
+    """Return the condition an expression states about the cells of a domain.
+
+    Args:
+        text: The expression, such as "age >= 18 and sex == 'F'".
+        domain: The declared cells.
+        variables: What `@name` stands for.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ExpressionError(text, "not an expression")
+    if len(text) > MAX_TEXT:
+        raise ExpressionError(text[:40] + "...", "it is too long")
+    plain, columns, constants = _readable(text)
+    try:
+        tree = ast.parse(plain, mode="eval").body
+        if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
+            raise ExpressionError(text[:40] + "...", "it is too long")
+        return _Reader(text, domain, variables, columns, constants).condition(tree, positive=True)
+    except ExpressionError:
+        raise
+    except (SyntaxError, UnicodeError, RecursionError, MemoryError):
+        raise ExpressionError(text, "it cannot be read") from None
+
+
+def columns_of(condition: Condition) -> list[str]:
+    """Return the columns a condition speaks of, in order of appearance."""
+    if isinstance(condition, Atom):
+        return [condition.column]
+    found = [column for part in condition.parts for column in columns_of(part)]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Walks one expression; negations are pushed down to the comparisons."""
+
+    text: str
+    domain: Domain
+    variables: Mapping[str, Any]
+    columns: Mapping[str, str]  # what stands for a name in backticks
+    constants: Mapping[str, str]  # what stands for @name
+
+    def condition(self, node: ast.expr, *, positive: bool) -> Condition:
+        if isinstance(node, ast.BoolOp):
+            every = isinstance(node.op, ast.And) == positive
+            return Junction(every, tuple(self.condition(part, positive=positive) for part in node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.condition(node.operand, positive=not positive)
+        if isinstance(node, ast.Compare):
+            return self._chain(node, positive)
+        column = self._column(node)
+        if column is not None and self.domain[column].kind == "bool":
+            return self._atom(column, "==" if positive else "!=", True)
+        raise self._refuse("a part is not a comparison of a column with a constant")
+
+    def _chain(self, node: ast.Compare, positive: bool) -> Condition:
+        ends = [node.left, *node.comparators]
+        parts: list[Condition] = []
+        for left, test, right in zip(ends, node.ops, ends[1:], strict=False):
+            name = _NAMES.get(type(test))
+            if name is None:
+                raise self._refuse("only < <= > >= == != in, not in are understood")
+            if not positive:
+                name = _NEGATED[name]
+            column = self._column(left)
+            if column is not None:
+                parts.append(self._atom(column, name, self._constant(right)))
+                continue
+            column = self._column(right)
+            if column is None or name not in _FLIPPED:
+                raise self._refuse("a comparison needs a column on one side")
+            parts.append(self._atom(column, _FLIPPED[name], self._constant(left)))
+        return parts[0] if len(parts) == 1 else Junction(positive, tuple(parts))
+
+    def _column(self, node: ast.expr) -> str | None:
+        if not isinstance(node, ast.Name) or node.id in self.constants:
+            return None
+        name = self.columns.get(node.id, node.id)
+        self.domain.select([name])  # raises for undeclared columns and those without cells
+        return name
+
+    def _constant(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name) and node.id in self.constants:
+            name = self.constants[node.id]
+            if name not in self.variables:
+                raise self._refuse(f"@{name} is not a variable here")
+            return self.variables[name]
+        if isinstance(node, ast.Name):
+            raise self._refuse("two columns cannot be compared, and text needs quotes")
+        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            return [self._constant(part) for part in node.elts]
+        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):
+            return node.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            value = self._constant(node.operand)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return -value if isinstance(node.op, ast.USub) else value
+        raise self._refuse("constants are numbers, text, True, False, lists of them, or @name")
+
+    def _atom(self, column: str, test: str, constant: Any) -> Atom:
+        attribute = self.domain[column]
+        try:
+            if test in ("in", "not in"):
+                if isinstance(constant, (str, bytes, Iterator)) or not hasattr(constant, "__iter__"):
+                    raise self._refuse(f"{test} needs a list")
+                found = reduce(
+                    np.logical_or, (_matches(attribute, "==", value) for value in constant), _none(attribute)
+                )
+                cells = ~found if test == "not in" else found
+            else:
+                cells = _matches(attribute, test, constant)
+        except ArgumentError as error:
+            raise self._refuse(str(error)) from None
+        return Atom(column, np.append(cells, False) if attribute.nullable else cells)
+
+    def _refuse(self, problem: str) -> ExpressionError:
+        return ExpressionError(self.text, problem)
+
+
+def _none(attribute: Attribute) -> Mask:
+    return np.zeros(attribute.cells, dtype=bool)
+
+
+def _matches(attribute: Attribute, test: str, constant: Any) -> Mask:
+    """Return which value cells satisfy a comparison; refuse one that splits a cell."""
+    if constant is None or isinstance(constant, (list, tuple, set, dict)):
+        raise ArgumentError(attribute.name, "compared with something that is not one value")
+    if isinstance(attribute, Grid):
+        return _grid(attribute, test, constant)
+    assert isinstance(attribute, Values)
+    if attribute.numeric:
+        place = attribute.place(constant)
+        return np.array([_COMPARE[test](value, place) for value in attribute.positions], dtype=bool)
+    code = attribute.code(constant)  # a misspelt category is an error, not an empty filter
+    if test not in ("==", "!=") and not attribute.ranked:
+        raise ArgumentError(attribute.name, "its values have no order", allowed="==, !=, in, not in")
+    return np.array([_COMPARE[test](cell, code) for cell in range(attribute.cells)], dtype=bool)
+
+
+def _grid(grid: Grid, test: str, constant: Any) -> Mask:
+    """Compare bins with a place on the axis: every value of a cell must agree.
+
+    A cell's values run from `low` to `high`; `high` itself is one of them for whole numbers and for the
+    declared maximum, otherwise not.
+    """
+    place = grid.place(constant)
+    if test in ("==", "!="):
+        same = _grid(grid, "<=", constant) & _grid(grid, ">=", constant)
+        return ~same if test == "!=" else same
+    if test in (">", ">="):
+        return ~_grid(grid, _NEGATED[test], constant)
+    # cells below `first` match entirely, cells from `first` on match nowhere
+    steps = (place - grid.low) / grid.step
+    if grid.kind == "integer":  # x < c is x < ceil(c), x <= c is x < floor(c) + 1
+        edge = Fraction(place.__ceil__() if test == "<" else place.__floor__() + 1)
+        steps, beyond = (edge - grid.low) / grid.step, edge > grid.high
+    else:
+        beyond = place > grid.high or (place == grid.high and (test == "<=" or grid.open_high))
+        first = grid.low < place or (grid.low == place and not grid.open_low)  # is any value at or below it
+        if test == "<=" and first and not beyond:
+            if not _lone(grid, place):
+                raise ArgumentError(grid.name, f"<= {constant!r} splits a cell", fix="write < on a cell edge")
+            steps += 1
+    if beyond:
+        return np.ones(grid.cells, dtype=bool)
+    if steps > 0 and steps.denominator != 1:
+        raise ArgumentError(grid.name, f"{constant!r} is not the edge of a cell", allowed=grid.describe())
+    return np.arange(grid.cells) < max(0, int(steps))
+
+
+def _lone(grid: Grid, place: Fraction) -> bool:
+    """Tell whether a place is the only value of its cell: a declared maximum on an edge."""
+    return place == grid.high and ((place - grid.low) / grid.step).denominator == 1
+
+
+def _readable(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Return the text as plain Python, with what stands for its backticked names and its @variables."""
+    columns: dict[str, str] = {}
+    constants: dict[str, str] = {}
+    mark = "_n"
+    while mark in text:  # a name that the text itself does not use
+        mark += "_"
+
+    def plain(match: re.Match[str]) -> str:
+        if match.group(0) == "#":
+            raise ExpressionError(text, "a comment")
+        if match.group(1) is None and match.group(2) is None:
+            return match.group(0)
+        names, key = (columns if match.group(1) else constants), f"{mark}{match.start()}"
+        names[key] = match.group(1) or match.group(2)
+        return f" {key} "
+
+    if "'''" in text or '"""' in text:
+        raise ExpressionError(text, "text in triple quotes")
+    bare = MARKS.sub(lambda match: match.group(2) or " ", text)
+    if unicodedata.normalize("NFKC", bare) != bare:  # Python would read another name than the one written
+        raise ExpressionError(text, "letters that stand for other letters; use backticks")
+    return MARKS.sub(plain, text).strip(), columns, constants
+
+
+def truth(condition: Condition, columns: Sequence[str], classes: Sequence[NDArray[np.int64]]) -> Mask:
+    """Return the condition over a product of classes of cells, each constant in every comparison.
+
+    Args:
+        condition: What is asked.
+        columns: The columns of the product, in order.
+        classes: For each column the class of each cell.
+    """
+    shape = tuple(int(each.max(initial=-1)) + 1 for each in classes)
+    if isinstance(condition, Atom):
+        axis = columns.index(condition.column)
+        flat = np.zeros(shape[axis], dtype=bool)
+        flat[classes[axis]] = condition.cells
+        view = [1] * len(shape)
+        view[axis] = -1
+        return np.broadcast_to(flat.reshape(view), shape)
+    combine = np.logical_and if condition.every else np.logical_or
+    return np.asarray(reduce(combine, (truth(part, columns, classes) for part in condition.parts)))
+
+
+def signatures(condition: Condition, column: str, size: int) -> NDArray[np.int64]:
+    """Return classes of a column's cells that no comparison of the condition tells apart."""
+    atoms = [atom.cells for atom in _atoms(condition) if atom.column == column]
+    if not atoms:
+        return np.zeros(size, dtype=np.int64)
+    return np.unique(np.stack(atoms, axis=1), axis=0, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _atoms(condition: Condition) -> list[Atom]:
+    return (
+        [condition] if isinstance(condition, Atom) else [a for part in condition.parts for a in _atoms(part)]
+    )

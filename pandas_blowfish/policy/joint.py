@@ -1,0 +1,233 @@
+"""Secrets shared by several columns: balls, grid partitions and edges over their joint cells.
+
+Never sees rows. A ball over evenly cut columns is kept as its offsets, so that a grid of a million
+cells needs no edge list; other joint graphs are listed over the joint cells.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.errors import ArgumentError, DeclaredValueError, DomainTooLargeError, SecretError
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.policy.graph import Cliques, Explicit, Ints, SecretGraph
+from pandas_blowfish.policy.groups import group_cells, plain_groups
+from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.offsets import OffsetBall
+
+MAX_JOINT = 10**7  # joint cells of a block that is not a ball of evenly cut columns
+MAX_PAIRS = 4 * 10**6  # pairs of joint cells that may be compared one by one
+
+
+def build_joint(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute]
+) -> SecretGraph:
+    """Return the graph a joint secret puts on the cells of the columns that are seen.
+
+    Args:
+        secret: The plain secret of the whole block.
+        attributes: All columns of the block, in the order it was stated.
+        seen: Those a query looks at, in the order it does.
+
+    Proof note:
+        Requires: one row moves along one edge of the block's graph on all its columns.
+        Ensures:  two cells of the seen columns are joined exactly when some edge of the block has them
+                  as its projections, unless they are equal.
+        Because:  leaving the unseen columns where they are is the shortest way to move the seen ones, so
+                  balls and grid groups project to balls and groups of the seen columns; edges are
+                  projected one by one. A missing cell is joined to every cell of its block, so an unseen
+                  column that may be missing leads from every seen cell to every other.
+        Checked:  tests/policy/test_joint.py::test_projection_matches_definition
+    """
+    name, kind = ", ".join(attribute.name for attribute in attributes), secret["secret"]
+    size = math.prod(attribute.size for attribute in seen)
+    spaced = all(isinstance(attribute, Grid) and not attribute.nullable for attribute in seen)
+    secretive = kind != "public" and secret.get("missing") != "public"
+    through = secretive and any(
+        a.nullable for a in attributes if a not in seen
+    )  # an unseen missing cell joins all
+    if kind == "threshold" and spaced and not through:
+        return OffsetBall([a.cells for a in seen], _offsets(secret, seen, name))
+    if size > MAX_JOINT:
+        raise DomainTooLargeError(f"the block ({name})", size, MAX_JOINT, fix="declare wider steps.")
+    if kind == "public":
+        return Cliques.none(size)
+    nullable = any(attribute.nullable for attribute in seen)
+    if through or (kind == "full" and (not nullable or secretive)):
+        return Cliques.full(size)
+    if kind == "partition" and not nullable:
+        return Cliques(_grid_groups(secret, seen, name))
+    if size * (size - 1) // 2 > MAX_PAIRS and kind != "edges":
+        fix = "use evenly cut columns without missing values, or wider steps."
+        raise DomainTooLargeError(f"the pairs of block ({name})", size * (size - 1) // 2, MAX_PAIRS, fix=fix)
+    return _listed(secret, attributes, seen, name)
+
+
+def theta_of(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str) -> Fraction:
+    """Return the distance of a joint threshold: a plain number, or a span when all columns are datetimes."""
+    times = [attribute.kind == "datetime" for attribute in attributes]
+    try:
+        return span_ns(secret["theta"], "theta") if all(times) else exact(secret["theta"], "theta")
+    except (KeyError, ArgumentError) as error:
+        raise SecretError(
+            name, f"theta cannot be read ({error})", fix="give one distance for the block."
+        ) from None
+
+
+def scale_of(secret: Mapping[str, Any], attribute: Attribute, name: str) -> Fraction:
+    """Return what one unit of a column (a nanosecond of a datetime) is worth in the distance."""
+    try:
+        if strange := [column for column in secret.get("scale") or {} if column not in name.split(", ")]:
+            raise ArgumentError("scale", f"{strange[0]!r} is not a column of this secret", allowed=name)
+        scale = exact((secret.get("scale") or {}).get(attribute.name, 1), "scale")
+    except (ArgumentError, AttributeError) as error:
+        raise SecretError(name, f"scale cannot be read ({error})", fix="scale={column: units, ...}") from None
+    if scale <= 0:
+        raise SecretError(name, "a scale is not positive", fix="scale={column: units, ...}")
+    return scale
+
+
+def near(metric: str, parts: Sequence[Fraction], theta: Fraction, *, strict: bool) -> bool:
+    """Tell whether a distance made of parts is within theta (or below it, where it is not attained)."""
+    if metric == "l2":
+        total, limit = sum((part * part for part in parts), Fraction(0)), theta * theta
+    else:
+        total, limit = (max(parts) if metric == "linf" else sum(parts, Fraction(0))), theta
+    return total < limit if strict else total <= limit
+
+
+def gaps(attribute: Attribute, a: int, b: int) -> tuple[Fraction, bool]:
+    """Return the least distance between values of two cells, and whether it is attained."""
+    if isinstance(attribute, Grid):  # bins are half-open, whole numbers are read as bins too
+        return max(abs(a - b) - 1, 0) * attribute.step, a == b
+    if isinstance(attribute, Values) and attribute.numeric:
+        return abs(attribute.positions[a] - attribute.positions[b]), True
+    return Fraction(abs(a - b)), True
+
+
+def _offsets(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Ints:
+    """Return every non-zero offset of cells that the ball joins."""
+    theta, metric = theta_of(secret, seen, name), secret.get("metric", "l1")
+    widths = [
+        attribute.step * scale_of(secret, attribute, name)
+        for attribute in seen
+        if isinstance(attribute, Grid)
+    ]
+    unit = math.lcm(theta.denominator, *(width.denominator for width in widths))
+    limit, steps = int(theta * unit), [int(width * unit) for width in widths]
+    reach = [min((limit - 1) // step + 1, a.cells - 1) for step, a in zip(steps, seen, strict=True)]
+    if math.prod(2 * most + 1 for most in reach) > MAX_PAIRS:
+        raise DomainTooLargeError(
+            f"the ball of ({name})",
+            math.prod(2 * most + 1 for most in reach),
+            MAX_PAIRS,
+            fix="declare wider steps.",
+        )
+    power = 2 if metric == "l2" else 1
+    exactly = max(step * most for step, most in zip(steps, reach, strict=True)) ** power * len(steps) < 2**62
+    kind: Any = np.int64 if exactly and limit**power < 2**62 else object
+    axes = np.meshgrid(*(np.arange(-most, most + 1) for most in reach), indexing="ij")
+    away = [np.maximum(abs(axis) - 1, 0).astype(kind) * step for axis, step in zip(axes, steps, strict=True)]
+    total = np.maximum.reduce(away) if metric == "linf" else sum(part**power for part in away)
+    inside = np.asarray(total < limit**power, dtype=bool)
+    listed = np.column_stack([axis[inside] for axis in axes])
+    return listed[(listed != 0).any(axis=1)]
+
+
+def _grid_groups(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Ints:
+    """Return the group of each joint cell: one group a combination of the columns' own groups."""
+    stated = secret.get("groups")
+    if not isinstance(stated, Mapping):
+        raise SecretError(
+            name, "a joint partition names groups by column", fix='bf.partition({"lat": 1, "lon": 2})'
+        )
+    flat = np.zeros(1, dtype=np.int64)
+    for attribute in seen:
+        if attribute.name not in stated:
+            raise SecretError(
+                name, f"no groups for {attribute.name!r}", fix="give groups or a width a column."
+            )
+        each = _own_groups(stated[attribute.name], attribute)
+        flat = (flat[:, None] * (int(each.max()) + 1) + each).ravel()
+    return flat
+
+
+def _own_groups(stated: Any, attribute: Attribute) -> Ints:
+    """Return the group of each of one column's cells: from its groups, or the width of even ones."""
+    return group_cells(plain_groups(stated), attribute)
+
+
+def _listed(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
+) -> SecretGraph:
+    """Return the graph of a block by comparing joint cells, or projecting listed edges."""
+    shape = [attribute.size for attribute in seen]
+    size = math.prod(shape)
+    codes = np.array(np.unravel_index(np.arange(size), shape)).T.reshape(size, len(shape))
+    missing = np.array(
+        [[a.nullable and code == a.cells for a, code in zip(seen, row, strict=True)] for row in codes]
+    )
+    void = missing.any(axis=1) if len(shape) else np.zeros(size, dtype=bool)
+    pairs: list[tuple[int, int]] = []
+    if secret["secret"] == "edges":
+        pairs = _edges(secret, attributes, seen, name)
+    else:
+        joins = _joins(secret, seen, name)
+        solid = np.flatnonzero(~void).tolist()
+        pairs = [
+            (x, y) for x, y in itertools.combinations(solid, 2) if joins(codes[x].tolist(), codes[y].tolist())
+        ]
+    if secret.get("missing") != "public":
+        pairs += [(int(x), y) for x in np.flatnonzero(void) for y in range(size) if x != y]
+    return Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+def _joins(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Any:
+    """Return the test whether two joint cells without missing values are joined."""
+    if secret["secret"] == "full":
+        return lambda x, y: x != y
+    if secret["secret"] == "partition":
+        bare = [_own_groups(secret["groups"][attribute.name], attribute) for attribute in seen]
+        return lambda x, y: x != y and all(g[a] == g[b] for g, a, b in zip(bare, x, y, strict=True))
+    theta, metric = theta_of(secret, seen, name), secret.get("metric", "l1")
+    scales = [scale_of(secret, attribute, name) for attribute in seen]
+
+    def joined(x: Sequence[int], y: Sequence[int]) -> bool:
+        found = [gaps(attribute, a, b) for attribute, a, b in zip(seen, x, y, strict=True)]
+        parts = [gap * scale for (gap, _), scale in zip(found, scales, strict=True)]
+        return x != y and near(metric, parts, theta, strict=not all(attained for _, attained in found))
+
+    return joined
+
+
+def _edges(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
+) -> list[tuple[int, int]]:
+    """Return listed pairs of joint values as pairs of seen cells."""
+    place = {attribute.name: rank for rank, attribute in enumerate(attributes)}
+    out = []
+    try:
+        for pair in secret["pairs"]:
+            ends = []
+            for values in pair:
+                if len(values) != len(attributes):
+                    raise SecretError(
+                        name, "an edge's end has not one value a column", fix="list tuples of values."
+                    )
+                flat = 0
+                for attribute in seen:
+                    flat = flat * attribute.size + attribute.cell(values[place[attribute.name]])
+                ends.append(flat)
+            out.append((ends[0], ends[1]))
+    except (DeclaredValueError, KeyError, TypeError) as error:
+        raise SecretError(
+            name, f"an edge cannot be read ({error})", fix="pairs of tuples of declared values."
+        ) from None
+    return [(a, b) for a, b in out if a != b]

@@ -1,0 +1,129 @@
+"""What a policy leaves open, with a fix for each: values nobody protects, totals released for free.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pandas_blowfish.policy.attribute import Grid, Values
+from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.product import Block
+
+if TYPE_CHECKING:
+    from pandas_blowfish.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a policy's author may not have meant.
+
+    Attributes:
+        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, public-fact.
+        columns: The columns it concerns.
+        what: What was found.
+        fix: What to do if it was not meant.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    what: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.columns) or 'table'}: {self.what}\n  fix: {self.fix}"
+
+
+class Findings(tuple[Finding, ...]):
+    """All findings, printed one below the other."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "nothing found"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def lint(policy: Policy) -> Findings:
+    """Return what a policy leaves open, column by column."""
+    found: list[Finding] = []
+    for block in policy.graph.blocks:
+        secret = policy.secrets[block.columns]
+        if secret["secret"] == "public":
+            continue
+        found += _missing(policy, block, secret)
+        if secret["secret"] == "threshold" and len(block.columns) == 1:
+            found += _theta(policy, block, secret)
+        found += _open(policy, block)
+    for columns, what in policy.domain.notes:
+        fix = "state it as a fact (constraints=[...]) once facts are supported, or drop it from the schema."
+        found.append(
+            Finding("public-fact", columns, f"{what}: a public fact that the policy does not know", fix)
+        )
+    return Findings(found)
+
+
+def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
+    nullable = [column for column in block.columns if policy.domain[column].nullable]
+    if nullable and secret.get("missing") == "public":
+        what = "whether the value is missing is public, and so is how many are"
+        yield Finding("missing-public", tuple(nullable), what, 'leave missing="public" out to protect it.')
+
+
+def _theta(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
+    attribute = policy.domain[block.columns[0]]
+    theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
+    theta /= exact(secret.get("scale", {}).get(attribute.name, 1))
+    if isinstance(attribute, Grid):
+        if theta < attribute.step:
+            what = "theta is below the step: whole neighbouring cells are protected, more than was asked"
+            yield Finding("theta-below-step", block.columns, what, "declare a finer step, or a larger theta.")
+        if theta > attribute.high - attribute.low:
+            what = "theta is wider than the domain: this is bf.full()"
+            yield Finding("theta-wide", block.columns, what, "write bf.full(), or a smaller theta.")
+    elif isinstance(attribute, Values) and attribute.cells > 1:
+        places = attribute.positions if attribute.numeric else tuple(map(exact, range(attribute.cells)))
+        if theta >= max(places) - min(places):
+            what = "theta is as wide as the domain: this is bf.full()"
+            yield Finding("theta-wide", block.columns, what, "write bf.full(), or a smaller theta.")
+
+
+def _open(policy: Policy, block: Block) -> Iterator[Finding]:
+    """Yield cells without any edge, and components whose totals come out exact."""
+    size = block.graph.size
+    bare = np.ones(size, dtype=bool)
+    bare[block.graph.pairs().ravel()] = False
+    if size > 1 and bare.any():
+        first = np.flatnonzero(bare)[:3].tolist()
+        shown = ", ".join(_cell(policy, block, cell) for cell in first)
+        more = ", ..." if int(bare.sum()) > 3 else ""
+        many = "value is" if int(bare.sum()) == 1 else "values are"
+        what = f"{int(bare.sum()):,} {many} protected from nothing: {shown}{more}"
+        yield Finding("unprotected", block.columns, what, "join them to others, or declare bf.public().")
+    count = int(block.graph.components.max(initial=-1)) + 1
+    if count > 1 and policy.rows_public:
+        what = f"the values fall into {count:,} components, whose totals come out exact and free"
+        yield Finding(
+            "exact-total", block.columns, what, "use bf.full() or bf.threshold() if the group is secret."
+        )
+
+
+def _cell(policy: Policy, block: Block, cell: int) -> str:
+    codes = np.unravel_index(cell, block.sizes)
+    labels = [policy.domain[c].index()[int(code)] for c, code in zip(block.columns, codes, strict=True)]
+    named = [str(label.left) if hasattr(label, "left") else str(label) for label in labels]
+    shown = [
+        "missing" if value == "nan" or (isinstance(value, float) and math.isnan(value)) else value
+        for value in named
+    ]
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"

@@ -1,0 +1,69 @@
+"""where and groupby: which rows a verb asks about, and by which groups. Touches no row itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.plan.workload import Tally, tally
+from pandas_blowfish.policy.exact import canonical_value
+from pandas_blowfish.policy.expression import MARKS, Condition, Junction, parse
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.names import column_names
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Conditions that a row must satisfy, all of them, and the columns that answers are grouped by."""
+
+    texts: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def where(self, policy: Policy, expression: Any, variables: Mapping[str, Any]) -> Scope:
+        """Return the scope narrowed by an expression; chained ones must all hold."""
+        condition = parse(expression, policy.domain, variables)
+        text = _spelt(expression, variables)
+        return Scope((*self.texts, text), (*self.conditions, condition), self.groups)
+
+    def groupby(self, policy: Policy, columns: Any) -> Scope:
+        """Return the scope grouped by columns too, outermost first."""
+        names = column_names(columns)
+        policy.domain.select(names)
+        if repeated := [name for name in names if name in self.groups]:
+            raise ArgumentError("columns", f"already grouped by {', '.join(map(repr, repeated))}")
+        return Scope(self.texts, self.conditions, (*self.groups, *names))
+
+    def tally(self, policy: Policy, columns: list[str], bins: Any) -> Tally:
+        """Return the counts that a verb on some columns asks for in this scope."""
+        if repeated := [name for name in columns if name in self.groups]:
+            raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+        condition = Junction(True, self.conditions) if self.conditions else None
+        return tally(policy.domain, [*self.groups, *columns], bins, condition)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the scope as plain data, for the ledger and the receipt."""
+        out: dict[str, Any] = {}
+        if self.texts:
+            out["where"] = list(self.texts)
+        if self.groups:
+            out["groupby"] = list(self.groups)
+        return out
+
+
+def _spelt(expression: str, variables: Mapping[str, Any]) -> str:
+    """Return the expression with the values of its variables, so that the record says what was asked."""
+
+    def value(match: re.Match[str]) -> str:
+        if match.group(2) is None:
+            return match.group(0)
+        found = variables[match.group(2)]
+        if not hasattr(found, "__iter__") or isinstance(found, (str, bytes)):
+            return repr(canonical_value(found))
+        listed = [canonical_value(each) for each in found]
+        return repr(sorted(listed, key=repr) if isinstance(found, (set, frozenset)) else listed)
+
+    return MARKS.sub(value, expression.strip())
