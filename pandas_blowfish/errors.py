@@ -20,12 +20,8 @@ class BlowfishError(Exception):
 
 def _message(what: str, allowed: str = "", fix: str = "") -> str:
     """Return the three-part text of an error."""
-    lines = [what]
-    if allowed:
-        lines.append(f"  allowed: {allowed}")
-    if fix:
-        lines.append(f"  fix: {fix}")
-    return "\n".join(lines)
+    parts = {"allowed": allowed, "fix": fix}
+    return "\n".join([what, *(f"  {key}: {text}" for key, text in parts.items() if text)])
 
 
 class ArgumentError(BlowfishError, ValueError):
@@ -59,19 +55,18 @@ class ExpressionError(ArgumentError):
 class SchemaError(BlowfishError, ValueError):
     """A schema does not say what a domain needs, or says what we cannot honour."""
 
+    about = "column"
+
     def __init__(self, column: str | None, problem: str, *, fix: str) -> None:
         self.column, self.problem, self.fix = column, problem, fix
-        where = f"column {column!r}: " if column is not None else "schema: "
+        where = f"{self.about} {column!r}: " if column is not None else "schema: "
         super().__init__(_message(f"{where}{problem}.", fix=fix))
 
 
-class SecretError(BlowfishError, ValueError):
+class SecretError(SchemaError):
     """A secret does not fit the column it is written on."""
 
-    def __init__(self, column: str | None, problem: str, *, fix: str) -> None:
-        self.column, self.problem, self.fix = column, problem, fix
-        where = f"secret of {column!r}: " if column is not None else "secret: "
-        super().__init__(_message(f"{where}{problem}.", fix=fix))
+    about = "secret of"
 
 
 class DeclaredValueError(BlowfishError, ValueError):
@@ -138,12 +133,8 @@ class ScaleError(BlowfishError, ValueError):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(
-            _message(
-                f"the noise scale this query needs exceeds {limit:,}: the answer would be noise only.",
-                fix="ask with a larger epsilon, or a query of smaller sensitivity.",
-            )
-        )
+        what = f"the noise scale this query needs exceeds {limit:,}: the answer would be noise only."
+        super().__init__(_message(what, fix="ask with a larger epsilon, or a query of smaller sensitivity."))
 
 
 class FrameError(BlowfishError, ValueError):
@@ -323,9 +314,5 @@ class TestNoiseError(LedgerError):
     __test__ = False  # not a test class, whatever pytest makes of the name
 
     def __init__(self) -> None:
-        super().__init__(
-            _message(
-                "bf.testing.replay noise is predictable and may not be charged to a file ledger.",
-                fix="leave the replay block, or protect with the in-memory ledger.",
-            )
-        )
+        what = "bf.testing.replay noise is predictable and may not be charged to a file ledger."
+        super().__init__(_message(what, fix="leave the replay block, or protect in memory."))

@@ -48,8 +48,8 @@ class Sieve:
             has = np.zeros((count, self.passes.shape[axis]), dtype=np.int64)
             kept = marks >= 0
             has[marks[kept], each[kept]] = 1
-            found = np.moveaxis(np.tensordot(has, found, axes=(1, axis)), 0, axis) > 0
-            found = found.astype(np.int64)
+            reached = np.moveaxis(np.tensordot(has, found, axes=(1, axis)), 0, axis)
+            found = (reached > 0).astype(np.int64)
         return found.ravel() > 0
 
 

@@ -10,7 +10,7 @@ import ast
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -28,20 +28,11 @@ MAX_NODES = 10_000
 MAX_TEXT = 200_000
 # what is not plain Python: text in quotes is left alone, `name` and @name are replaced, a comment is refused
 MARKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`|@([A-Za-z_]\w*)|#""", re.DOTALL)
-_NEGATED = {
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-    "==": "!=",
-    "!=": "==",
-    "in": "not in",
-    "not in": "in",
-}
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+_NEGATED |= {"in": "not in", "not in": "in"}
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
-_NAMES = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+_NAMES: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
+_NAMES |= {ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in"}
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -174,7 +165,7 @@ class _Reader:
         attribute = self.domain[column]
         try:
             if test in ("in", "not in"):
-                if isinstance(constant, (str, bytes, Iterator)) or not hasattr(constant, "__iter__"):
+                if isinstance(constant, (str, bytes, Iterator)) or not isinstance(constant, Iterable):
                     raise self._refuse(f"{test} needs a list")
                 found = reduce(
                     np.logical_or, (_matches(attribute, "==", value) for value in constant), _none(attribute)
@@ -182,7 +173,7 @@ class _Reader:
                 cells = ~found if test == "not in" else found
             else:
                 cells = _matches(attribute, test, constant)
-        except ArgumentError as error:
+        except (ArgumentError, TypeError) as error:  # TypeError: an array without dimensions is no list
             raise self._refuse(str(error)) from None
         return Atom(column, np.append(cells, False) if attribute.nullable else cells)
 

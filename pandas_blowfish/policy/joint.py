@@ -47,6 +47,7 @@ def build_joint(
         Checked:  tests/policy/test_joint.py::test_projection_matches_definition
     """
     name, kind = ", ".join(attribute.name for attribute in attributes), secret["secret"]
+    _check(secret, attributes, name)
     size = math.prod(attribute.size for attribute in seen)
     spaced = all(isinstance(attribute, Grid) and not attribute.nullable for attribute in seen)
     secretive = kind != "public" and secret.get("missing") != "public"
@@ -54,7 +55,7 @@ def build_joint(
         a.nullable for a in attributes if a not in seen
     )  # an unseen missing cell joins all
     if kind == "threshold" and spaced and not through:
-        return OffsetBall([a.cells for a in seen], _offsets(secret, seen, name))
+        return OffsetBall([a.cells for a in seen], _offsets(secret, attributes, seen, name))
     if size > MAX_JOINT:
         raise DomainTooLargeError(f"the block ({name})", size, MAX_JOINT, fix="declare wider steps.")
     if kind == "public":
@@ -63,7 +64,7 @@ def build_joint(
     if through or (kind == "full" and (not nullable or secretive)):
         return Cliques.full(size)
     if kind == "partition" and not nullable:
-        return Cliques(_grid_groups(secret, seen, name))
+        return Cliques(_grid_groups(secret, seen))
     if size * (size - 1) // 2 > MAX_PAIRS and kind != "edges":
         fix = "use evenly cut columns without missing values, or wider steps."
         raise DomainTooLargeError(f"the pairs of block ({name})", size * (size - 1) // 2, MAX_PAIRS, fix=fix)
@@ -71,21 +72,21 @@ def build_joint(
 
 
 def theta_of(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str) -> Fraction:
-    """Return the distance of a joint threshold: a plain number, or a span when all columns are datetimes."""
-    times = [attribute.kind == "datetime" for attribute in attributes]
+    """Return the distance of a joint threshold: a span when all columns of the block are datetimes."""
+    times = all(attribute.kind == "datetime" for attribute in attributes)
     try:
-        return span_ns(secret["theta"], "theta") if all(times) else exact(secret["theta"], "theta")
+        theta = span_ns(secret["theta"], "theta") if times else exact(secret["theta"], "theta")
     except (KeyError, ArgumentError) as error:
-        raise SecretError(
-            name, f"theta cannot be read ({error})", fix="give one distance for the block."
-        ) from None
+        problem = f"theta cannot be read ({error})"
+        raise SecretError(name, problem, fix="give one distance for the block.") from None
+    if theta <= 0:
+        raise SecretError(name, "the distance is not positive", fix="bf.public() protects no pair.")
+    return theta
 
 
 def scale_of(secret: Mapping[str, Any], attribute: Attribute, name: str) -> Fraction:
     """Return what one unit of a column (a nanosecond of a datetime) is worth in the distance."""
     try:
-        if strange := [column for column in secret.get("scale") or {} if column not in name.split(", ")]:
-            raise ArgumentError("scale", f"{strange[0]!r} is not a column of this secret", allowed=name)
         scale = exact((secret.get("scale") or {}).get(attribute.name, 1), "scale")
     except (ArgumentError, AttributeError) as error:
         raise SecretError(name, f"scale cannot be read ({error})", fix="scale={column: units, ...}") from None
@@ -112,9 +113,33 @@ def gaps(attribute: Attribute, a: int, b: int) -> tuple[Fraction, bool]:
     return Fraction(abs(a - b)), True
 
 
-def _offsets(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Ints:
+def _check(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str) -> None:
+    """Refuse a joint secret that its columns cannot share, or that names others."""
+    columns = [attribute.name for attribute in attributes]
+    for key in ("scale", "groups"):
+        stated = secret.get(key) or {}
+        if not isinstance(stated, Mapping) or ("width" in stated and "width" not in columns):
+            raise SecretError(name, f"{key} not by column", fix=f"{key} by column: {{{columns[0]!r}: ...}}")
+        if strange := [column for column in stated if column not in columns]:
+            raise SecretError(
+                name, f"{key} of {strange[0]!r}, not in this secret", fix="name its own columns."
+            )
+    if secret["secret"] == "partition" and set(secret.get("groups") or ()) != set(columns):
+        raise SecretError(name, "a column has no groups", fix="give groups or a width a column.")
+    if secret["secret"] == "threshold":
+        theta_of(secret, attributes, name)
+        for attribute in attributes:
+            scale_of(secret, attribute, name)
+            if isinstance(attribute, Values) and not (attribute.numeric or attribute.ordered):
+                fix = "declare it as an ordered category, or use another secret."
+                raise SecretError(name, f"the values of {attribute.name!r} have no distances", fix=fix)
+
+
+def _offsets(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
+) -> Ints:
     """Return every non-zero offset of cells that the ball joins."""
-    theta, metric = theta_of(secret, seen, name), secret.get("metric", "l1")
+    theta, metric = theta_of(secret, attributes, name), secret.get("metric", "l1")
     widths = [
         attribute.step * scale_of(secret, attribute, name)
         for attribute in seen
@@ -138,23 +163,14 @@ def _offsets(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) ->
     total = np.maximum.reduce(away) if metric == "linf" else sum(part**power for part in away)
     inside = np.asarray(total < limit**power, dtype=bool)
     listed = np.column_stack([axis[inside] for axis in axes])
-    return listed[(listed != 0).any(axis=1)]
+    return np.asarray(listed[(listed != 0).any(axis=1)], dtype=np.int64)
 
 
-def _grid_groups(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Ints:
+def _grid_groups(secret: Mapping[str, Any], seen: Sequence[Attribute]) -> Ints:
     """Return the group of each joint cell: one group a combination of the columns' own groups."""
-    stated = secret.get("groups")
-    if not isinstance(stated, Mapping):
-        raise SecretError(
-            name, "a joint partition names groups by column", fix='bf.partition({"lat": 1, "lon": 2})'
-        )
     flat = np.zeros(1, dtype=np.int64)
     for attribute in seen:
-        if attribute.name not in stated:
-            raise SecretError(
-                name, f"no groups for {attribute.name!r}", fix="give groups or a width a column."
-            )
-        each = _own_groups(stated[attribute.name], attribute)
+        each = _own_groups(secret["groups"][attribute.name], attribute)
         flat = (flat[:, None] * (int(each.max()) + 1) + each).ravel()
     return flat
 
@@ -170,33 +186,36 @@ def _listed(
     """Return the graph of a block by comparing joint cells, or projecting listed edges."""
     shape = [attribute.size for attribute in seen]
     size = math.prod(shape)
-    codes = np.array(np.unravel_index(np.arange(size), shape)).T.reshape(size, len(shape))
-    missing = np.array(
-        [[a.nullable and code == a.cells for a, code in zip(seen, row, strict=True)] for row in codes]
-    )
-    void = missing.any(axis=1) if len(shape) else np.zeros(size, dtype=bool)
+    codes = np.column_stack(np.unravel_index(np.arange(size), shape))
+    void = (codes == [a.cells for a in seen]).any(axis=1)  # code `cells` exists where missing does
+    joined = secret.get("missing") != "public"
+    if joined and int(void.sum()) * size > MAX_PAIRS:
+        fix = "use columns without missing values, or wider steps."
+        raise DomainTooLargeError(f"the pairs of block ({name})", int(void.sum()) * size, MAX_PAIRS, fix=fix)
     pairs: list[tuple[int, int]] = []
     if secret["secret"] == "edges":
         pairs = _edges(secret, attributes, seen, name)
     else:
-        joins = _joins(secret, seen, name)
+        joins = _joins(secret, attributes, seen, name)
         solid = np.flatnonzero(~void).tolist()
         pairs = [
             (x, y) for x, y in itertools.combinations(solid, 2) if joins(codes[x].tolist(), codes[y].tolist())
         ]
-    if secret.get("missing") != "public":
+    if joined:
         pairs += [(int(x), y) for x in np.flatnonzero(void) for y in range(size) if x != y]
     return Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
-def _joins(secret: Mapping[str, Any], seen: Sequence[Attribute], name: str) -> Any:
+def _joins(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
+) -> Any:
     """Return the test whether two joint cells without missing values are joined."""
     if secret["secret"] == "full":
         return lambda x, y: x != y
     if secret["secret"] == "partition":
         bare = [_own_groups(secret["groups"][attribute.name], attribute) for attribute in seen]
         return lambda x, y: x != y and all(g[a] == g[b] for g, a, b in zip(bare, x, y, strict=True))
-    theta, metric = theta_of(secret, seen, name), secret.get("metric", "l1")
+    theta, metric = theta_of(secret, attributes, name), secret.get("metric", "l1")
     scales = [scale_of(secret, attribute, name) for attribute in seen]
 
     def joined(x: Sequence[int], y: Sequence[int]) -> bool:
@@ -217,7 +236,7 @@ def _edges(
         for pair in secret["pairs"]:
             ends = []
             for values in pair:
-                if len(values) != len(attributes):
+                if isinstance(values, str) or len(values) != len(attributes):
                     raise SecretError(
                         name, "an edge's end has not one value a column", fix="list tuples of values."
                     )

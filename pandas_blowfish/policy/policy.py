@@ -198,8 +198,11 @@ class Policy:
             return False
         if sorted(self.domain, key=_name) != sorted(other.domain, key=_name):
             return False
-        uncounted = [c for c in self.domain.columns if c not in self.graph.columns]
-        if uncounted and (self.secrets, self.neighbors) != (other.secrets, other.neighbors):
+        uncounted = [columns for columns in self.secrets if columns not in self._blocks]
+        if any(self.secrets[columns] != other.secrets.get(columns) for columns in uncounted):
+            return False
+        mine, theirs = self.graph.moves, other.graph.moves
+        if uncounted and mine is not None and (theirs is None or mine < theirs):
             return False
         return self.graph.contains(other.graph)
 

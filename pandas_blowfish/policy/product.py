@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.errors import DomainTooLargeError, SecretError
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.graph import MAX_EDGES, Ints, Relation, SecretGraph
 from pandas_blowfish.policy.joint import build_joint
@@ -93,6 +93,10 @@ class RecordGraph:
                       each seen block projects by itself.
             Checked:  tests/plan/test_oracle.py::test_projection_matches_definition
         """
+        counted = {column for block in self.blocks for column in block.columns}
+        if lost := [column for column in columns if column not in counted]:
+            fix = "give bounds (and a wider step) to every column of its secret."
+            raise SecretError(lost[0], "it shares a secret with a column that has no cells", fix=fix)
         kept = []
         for block in self.blocks:
             seen = [column for column in columns if column in block.columns]

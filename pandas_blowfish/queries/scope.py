@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def _spelt(expression: str, variables: Mapping[str, Any]) -> str:
         if match.group(2) is None:
             return match.group(0)
         found = variables[match.group(2)]
-        if not hasattr(found, "__iter__") or isinstance(found, (str, bytes)):
+        if not isinstance(found, Iterable) or isinstance(found, (str, bytes)):
             return repr(canonical_value(found))
         listed = [canonical_value(each) for each in found]
         return repr(sorted(listed, key=repr) if isinstance(found, (set, frozenset)) else listed)

@@ -7,10 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import DeclaredValueError, FrameError, OutsideDomainError
 from pandas_blowfish.kernel import count
 from pandas_blowfish.plan.workload import tally as asked_tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.policy.expression import columns_of
+from pandas_blowfish.queries.scope import Scope
 
 KEY = "0123456789abcdef" * 4
 PAIR = Domain(
@@ -267,3 +270,76 @@ def test_columns_must_occur_once():
     with pytest.raises(FrameError, match="not in the frame"):
         count.require_columns(FRAME, ["zebra"])
     count.require_columns(pd.concat([FRAME, FRAME[["b"]]], axis=1), ["a"])
+
+
+def random_rows(draw, domain, complete):
+    """Return rows of a domain as a frame, and their cells; columns in `complete` have no missing value."""
+    values, cells = {}, {}
+    for attribute in domain:
+        size = attribute.cells if attribute.name in complete else attribute.size
+        codes = [draw.randrange(size) for _ in range(60)]
+        labels = attribute.labels()
+        drawn = [value_in(draw, attribute, labels, code) for code in codes]
+        kept = pd.Series(drawn)
+        values[attribute.name] = kept.astype(labels.dtype) if attribute.kind == "category" else kept
+        cells[attribute.name] = codes
+    return pd.DataFrame(values), pd.DataFrame(cells)
+
+
+def value_in(draw, attribute, labels, code):
+    """Return some value of a cell; None for the missing one."""
+    if code == attribute.cells:
+        return None
+    label = labels[code]
+    if not isinstance(label, pd.Interval):
+        return label
+    if attribute.kind == "integer":
+        return draw.randint(int(label.left), int(label.right))
+    return draw.choice([label.left, label.left + (min(label.right, _top(attribute, label)) - label.left) / 3])
+
+
+def _top(attribute, label):
+    """Return the largest value a cell may hold."""
+    return pd.Timestamp(int(attribute.high)) if attribute.kind == "datetime" else float(attribute.high)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_filtered_counts_are_those_of_pandas(seed, make_full_policy, make_filter):
+    """Before noise a filter and groups count just what query and groupby of pandas do."""
+    draw = random.Random(seed)
+    policy = make_full_policy(draw, draw.randint(1, 3))
+    text = make_filter(draw, policy.domain)
+    scope = Scope().where(policy, text, {})
+    frame, cells = random_rows(draw, policy.domain, columns_of(scope.conditions[0]))
+    asked = draw.sample(policy.domain.columns, draw.randint(0, len(policy.domain.columns)))
+    groups = asked[: draw.randint(0, len(asked))]
+    scope = scope.groupby(policy, groups) if groups else scope
+
+    found = count.tally(frame, scope.tally(policy, asked[len(groups) :], None), clip=False)
+
+    kept = cells.loc[frame.query(text).index]
+    if not asked:
+        assert found.tolist() == [len(kept)]
+        return
+    shape = [range(policy.domain[column].size) for column in asked]
+    index = pd.MultiIndex.from_product(shape, names=asked)
+    slow = kept.assign(one=1).groupby(asked)["one"].sum()
+    slow.index = pd.MultiIndex.from_tuples(
+        [k if isinstance(k, tuple) else (k,) for k in slow.index], names=asked
+    )
+    assert found.tolist() == slow.reindex(index, fill_value=0).tolist()
+
+
+def test_missing_values_pass_no_filter():
+    """Neither a comparison nor its negation counts a row whose value is missing."""
+    domain = Domain((integers("x", 0, 3, nullable=True),))
+    frame = pd.DataFrame({"x": pd.array([0, 1, None, 3, None], dtype="Int64")})
+
+    def counted(text):
+        asked = Scope().where(bf.Policy(domain), text, {}).tally(bf.Policy(domain), [], None)
+        return count.tally(frame, asked, clip=False).tolist()
+
+    assert counted("x >= 1") == [2]
+    assert counted("not x >= 1") == [1]
+    assert counted("x != 1") == [2]
+    assert counted("x not in [0]") == [2]

@@ -81,12 +81,30 @@ def test_unknown_strategies_and_unsupported_policies_are_refused():
     """What cannot be kept is not promised."""
     with pytest.raises(UnknownStrategyError, match="identity"):
         _line(9).plan.hist("x", strategy="magic")
-    for extra in ({"presence": True}, {"neighbors": "attribute"}, {"constraints": [bf.Marginal("x")]}):
-        policy = bf.Policy(Domain((integers("x", 0, 5),)), **extra)
+    policy = bf.Policy(Domain((integers("x", 0, 5),)), constraints=[bf.Marginal("x")])
+    for ask in (policy.plan, policy.plan.where("x > 2"), policy.plan.groupby("x")):
         with pytest.raises(UnsupportedPolicyError):
-            policy.plan.hist("x")
-        with pytest.raises(UnsupportedPolicyError):
-            policy.plan.count()
+            ask.count()
+    with pytest.raises(UnsupportedPolicyError):
+        policy.plan.hist("x")
+
+
+def test_a_plan_of_a_filter_and_groups_says_so():
+    """The call, the domain and the matrix tell filter and groups; cells outside are columns of zeros."""
+    domain = Domain((integers("x", 0, 3), integers("y", 0, 1), integers("z", 0, 2)))
+    plan = bf.Policy(domain).plan.where("x >= 2").where("z == 1").groupby("y").hist("x", epsilon="1/2")
+
+    matrix = plan.matrix().toarray()
+
+    assert plan.call.startswith("where('x >= 2').where('z == 1').groupby(['y']).hist('x'")
+    assert plan.domain.columns == ("y", "x", "z")
+    assert plan.index.names == ["y", "x"]
+    assert matrix.shape == (8, 24)
+    kept = matrix.sum(axis=0).reshape(2, 4, 3)
+    assert kept.tolist() == [[[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 0]]] * 2
+    assert [float(scale) for scale in plan.scales] == [0, 0, 4, 4] * 2
+    assert plan.sensitivity == 2
+    assert plan.privacy_loss() == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -11,7 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.policy import graph as graphs
 from pandas_blowfish.policy.ball import Ball
-from pandas_blowfish.policy.graph import Cliques, Explicit, SecretGraph, connect
+from pandas_blowfish.policy.graph import Cliques, Explicit, Relation, SecretGraph, connect
 from pandas_blowfish.policy.missing import WithMissing
 
 KINDS = ["full", "none", "cliques", "explicit", "even", "ball", "missing", "open missing"]
@@ -168,6 +168,37 @@ def test_visible_matches_enumeration(instances):
 
             assert graph.visible(labels) == slow
         assert graph.visible(None) == graph.visible(np.arange(graph.size)) == (2 if edges else 0)
+
+
+def test_relation_matches_enumeration(instances):
+    """Between which classes an edge leads, and where it changes the label, is what each edge says."""
+    draw = random.Random(7)
+    for graph in instances:
+        for count in (1, 2, 4):
+            classes = np.array([draw.randrange(count) for _ in range(graph.size)], dtype=np.int64)
+            labels = np.array([draw.randint(-1, 2) for _ in range(graph.size)], dtype=np.int64)
+            move = np.zeros((classes.max() + 1,) * 2, dtype=bool)
+            cross = move.copy()
+            for edge in listed(graph):
+                for a, b in (edge, edge[::-1]):
+                    move[classes[a], classes[b]] = True
+                    cross[classes[a], classes[b]] |= labels[a] != labels[b]
+
+            found = graph.relation(classes, labels)
+
+            assert found.move.tolist() == move.tolist()
+            assert found.cross.tolist() == cross.tolist()
+
+
+def test_relations_grow():
+    """More classes than any edge touches are rows of False."""
+    found = Relation.empty(1)
+    found.add(np.array([0]), np.array([0]), np.array([True]))
+
+    wider = found.grown(3)
+
+    assert wider.move.sum() == wider.cross.sum() == 1
+    assert wider.move.shape == found.grown(0).grown(3).move.shape == (3, 3)
 
 
 def test_a_long_edge_list_is_refused(monkeypatch):

@@ -65,17 +65,7 @@ def random_secrets(draw, domain):
 
 def pairs_of(policy):
     """Return all neighbouring records from the policy's words, `neighbors` and presence included."""
-    columns = policy.domain.columns
-    shape = [policy.domain[column].size for column in columns]
-    most = {"record": len(columns), "attribute": 1}.get(policy.neighbors, policy.neighbors)
-    pairs = set()
-    for a, b in definition_edges(policy, columns):
-        x, y = np.unravel_index(a, shape), np.unravel_index(b, shape)
-        if sum(i != j for i, j in zip(x, y, strict=True)) <= most:
-            pairs.add((int(a), int(b)))
-    if policy.presence:
-        pairs |= {(cell, "absent") for cell in range(math.prod(shape))}
-    return pairs
+    return {(int(a), int(b)) for a, b in definition_edges(policy, policy.domain.columns)}
 
 
 def search(pairs, start):
@@ -236,25 +226,21 @@ def test_unbounded_columns_are_declared_but_not_counted():
 @pytest.mark.parametrize(
     ("extra", "feature"),
     [
-        ({"neighbors": "attribute"}, "neighbors"),
-        ({"neighbors": 1}, "neighbors"),
-        ({"neighbors": 2}, "neighbors"),
-        ({"presence": True}, "presence"),
         ({"constraints": [bf.Marginal("a")]}, "facts"),
         ({"constraints": [bf.Marginal("p", "a")]}, "facts"),
         ({"constraints": [bf.Count("p == 1")]}, "facts"),
         ({"constraints": [bf.Box(a=(0, 1))]}, "facts"),
         ({"constraints": [bf.Marginal("p"), bf.Box(a=(0, 1), p=(0, 1))]}, "facts"),
-        ({"secrets": {("a", "b"): bf.threshold(1, metric="l2")}}, "joint"),
-        ({"presence": True, "constraints": [bf.Marginal("p")]}, "presence"),
+        ({"neighbors": "attribute", "constraints": [bf.Marginal("b")]}, "facts"),
+        ({"secrets": {("a", "p"): bf.public()}, "constraints": [bf.Marginal("a", "b")]}, "facts"),
+        ({"presence": True, "constraints": [bf.Marginal("p")]}, "facts"),
     ],
 )
 def test_unsupported_features_are_refused(extra, feature):
-    """What no verb can price yet is taken, written down and read back, but every verb refuses it."""
+    """Facts that a secret touches are taken, written down and read back, but every verb refuses them."""
     domain = Domain((integers("a", 0, 3), integers("b", 0, 3), integers("p", 0, 1)))
-    secrets = {"p": bf.public(), **extra.pop("secrets", {})}
 
-    policy = bf.Policy(domain, secrets=secrets, **extra)
+    policy = bf.Policy(domain, **{"secrets": {"p": bf.public()}, **extra})
 
     assert bf.Policy.from_yaml(policy.to_yaml()) == policy
     assert bf.Policy.from_dict(policy.to_dict()).fingerprint == policy.fingerprint
@@ -267,6 +253,32 @@ def test_unsupported_features_are_refused(extra, feature):
     ):
         with pytest.raises(UnsupportedPolicyError, match=feature):
             ask()
+
+
+@pytest.mark.parametrize(
+    ("extra", "sensitivities"),
+    [
+        ({}, [2, 2, 0]),
+        ({"neighbors": "attribute"}, [2, 2, 0]),
+        ({"neighbors": 2}, [2, 2, 0]),
+        ({"presence": True}, [2, 2, 1]),
+        ({"secrets": {("a", "b"): bf.threshold(1, metric="l2")}}, [2, 2, 0]),
+        ({"secrets": {("a", "b"): bf.public()}}, [0, 0, 0]),
+        ({"secrets": {("a", "b"): bf.public()}, "presence": True}, [1, 1, 1]),
+        ({"secrets": {("b", "a"): bf.partition({"a": 2, "b": 4})}}, [2, 2, 0]),
+    ],
+)
+def test_every_neighbour_is_priced(extra, sensitivities):
+    """Joint secrets, attribute neighbours and presence are written down, read back and answered."""
+    policy = bf.Policy(Domain((integers("a", 0, 3), integers("b", 0, 3))), **extra)
+    again = bf.Policy.from_yaml(policy.to_yaml())
+
+    plans = [again.plan.hist("a"), again.plan.hist(["b", "a"]), again.plan.count()]
+
+    assert again == policy
+    assert again.graph.edge_count == policy.graph.edge_count
+    assert [plan.sensitivity for plan in plans] == sensitivities
+    assert all(plan.privacy_loss() == plan.cost for plan in plans)
 
 
 def test_facts_about_public_columns_are_allowed():

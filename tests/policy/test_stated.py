@@ -50,7 +50,6 @@ def test_steps_belong_to_the_domain():
         {"b": bf.threshold(5, step=5)},
         {"c": bf.full(step=1)},
         {("a", "b"): bf.threshold(5, step=1)},
-        {("a", "b"): bf.edges([(1, 2)])},
         {("a", "b"): {"secret": "threshold", "metric": "l7", "theta": 1}},
         {("a", "b"): bf.full(), "a": bf.full()},
         {("a", "a"): bf.full()},

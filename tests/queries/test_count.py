@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import NameTakenError, StaleFrameError, UnsupportedPolicyError
+from pandas_blowfish.errors import NameTakenError, StaleFrameError
 from pandas_blowfish.policy.domain import Domain, integers
 
 DOMAIN = Domain((integers("x", 0, 9),))
@@ -45,13 +45,47 @@ def test_names_of_counts():
     assert df.blowfish.budget.spent == 0
 
 
-def test_secret_presence_is_refused_for_now():
-    """A policy that hides who is there is not priced yet: refused, not approximated."""
-    df = pd.DataFrame({"x": [1, 2, 3]}).blowfish.protect(bf.Policy(DOMAIN, presence=True), epsilon=1)
+def test_secret_presence_makes_the_count_noisy():
+    """Whether a row is there changes the count by 1, and costs; a histogram has no exact total then."""
+    df = pd.DataFrame({"x": [1, 2, 3]}).blowfish.protect(bf.Policy(DOMAIN, presence=True), epsilon=2)
 
-    with pytest.raises(UnsupportedPolicyError):
-        df.blowfish.count(epsilon=1)
-    with pytest.raises(UnsupportedPolicyError):
-        df.blowfish.hist("x", epsilon=1)
+    released = df.blowfish.count(epsilon=1)
+    plan = df.blowfish.plan.hist("x", epsilon=1)
 
-    assert df.blowfish.budget.spent == 0
+    assert released["std"].iloc[0] > 0
+    assert released.blowfish.receipt["sensitivity"] == "1"
+    assert df.blowfish.budget.spent == 1
+    assert plan.sensitivity == 2
+    assert plan.matrix().shape == (10, 10)
+    assert all(scale == 2 for scale in plan.scales)
+
+
+def test_public_values_are_noisy_while_presence_is_secret():
+    """`public` fixes a row's value, not its being there: one bin changes by 1."""
+    policy = bf.Policy(DOMAIN, secrets={"x": bf.public()}, presence=True)
+
+    plan = policy.plan.hist("x", epsilon="1/2")
+
+    assert plan.sensitivity == 1
+    assert set(plan.scales) == {2}
+    assert plan.privacy_loss() == plan.cost == plan.epsilon
+    assert policy.plan.where("x > 8").count().sensitivity == 1
+
+
+def test_counts_of_a_filter_and_by_groups():
+    """A count is one row; by groups, one a group; the filter's columns are no index."""
+    domain = Domain((*DOMAIN, integers("y", 0, 1)))
+    policy = bf.Policy(domain, secrets={"y": bf.public()})
+    df = pd.DataFrame({"x": [1, 2, 3, 4], "y": [0, 0, 0, 1]}).blowfish.protect(policy, epsilon=3)
+
+    free = df.blowfish.groupby("y").count(epsilon=1)
+    some = df.blowfish.where("x > 2").count(epsilon=1)
+    both = df.blowfish.where("x > 2").groupby("y").count(epsilon=1)
+
+    assert free["count"].tolist() == [3, 1]
+    assert free["std"].tolist() == [0, 0]
+    assert free.index.name == "y"
+    assert len(some) == 1
+    assert some["std"].iloc[0] > 0
+    assert both["std"].gt(0).all()
+    assert df.blowfish.budget.spent == 2
