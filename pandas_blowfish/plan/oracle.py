@@ -135,22 +135,27 @@ def _joint(
         return all(a * s // w == b * s // w for (_, a, b), s, w in zip(ends, steps, widths, strict=True))
     if kind == "full":
         return True
-    theta, total = exact(secret["theta"]), Fraction(0)
-    open_end = False
-    for attribute, a, b in ends:
-        if isinstance(attribute, Grid):  # half-open bins: the nearest values are not reached
-            gap, open_end = max(abs(a - b) - 1, 0) * attribute.step, open_end or a != b
+    theta, total, open_end = exact(secret["theta"]), Fraction(0), False
+    metric, scales = secret.get("metric", "l1"), secret.get("scale", {})
+    moved = [(attribute, a, b) for attribute, a, b in ends if a != b]
+    if len(moved) == 1 and isinstance(
+        axis := moved[0][0], Grid
+    ):  # one column alone: ceil(theta / step) cells
+        return (abs(moved[0][1] - moved[0][2]) - 1) * axis.step * exact(scales.get(axis.name, 1)) < theta
+    for attribute, a, b in moved:
+        if isinstance(attribute, Grid) and attribute.kind == "integer":  # the nearest whole numbers
+            gap = (abs(a - b) - 1) * attribute.step + 1
+        elif isinstance(attribute, Grid):  # half-open bins: the nearest values are not reached
+            gap, open_end = (abs(a - b) - 1) * attribute.step, True
         else:
             assert isinstance(attribute, Values)
-            gap = (
-                abs(attribute.positions[a] - attribute.positions[b])
-                if attribute.numeric
-                else Fraction(abs(a - b))
+            places = (
+                attribute.positions if attribute.numeric else tuple(map(Fraction, range(attribute.cells)))
             )
-        part = gap * exact(secret.get("scale", {}).get(attribute.name, 1))
-        metric = secret.get("metric", "l1")
+            gap = abs(places[a] - places[b])
+        part = gap * exact(scales.get(attribute.name, 1))
         total = max(total, part) if metric == "linf" else total + part ** (2 if metric == "l2" else 1)
-    limit = theta**2 if secret.get("metric") == "l2" else theta
+    limit = theta**2 if metric == "l2" else theta
     return total < limit if open_end else total <= limit
 
 

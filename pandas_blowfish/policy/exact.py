@@ -13,7 +13,7 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 
-_BITS = 7_000  # sums of longer fractions could not be written into a ledger
+_EPSILON_BITS = 7_000  # sums of longer fractions could not be written into a ledger
 _DIGITS = 2_000  # an exponent beyond this is a slip or an attack, not a privacy parameter
 _BITS = 14_000  # the most that still prints: Python refuses integers of 4,300 digits
 
@@ -53,9 +53,9 @@ def epsilon_of(value: object, argument: str = "epsilon") -> Fraction:
         raise EpsilonError(argument, error.problem, allowed="a positive finite number") from None
     if fraction <= 0:
         raise EpsilonError(argument, f"{fraction} is not positive", allowed="a positive finite number")
-    if max(fraction.numerator, fraction.denominator).bit_length() > _BITS:
+    if max(fraction.numerator, fraction.denominator).bit_length() > _EPSILON_BITS:
         raise EpsilonError(
-            argument, f"its fraction has more than {_BITS:,} bits", allowed="such as 0.1 or 1/3"
+            argument, f"its fraction has more than {_EPSILON_BITS:,} bits", allowed="such as 0.1 or 1/3"
         )
     return fraction
 

@@ -1,7 +1,7 @@
 """Secrets shared by several columns: balls, grid partitions and edges over their joint cells.
 
 Never sees rows. A ball over evenly cut columns is kept as its offsets, so that a grid of a million
-cells needs no edge list; other joint graphs are listed over the joint cells.
+cells needs no edge list; whole numbers are exact values, other bins half-open.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pandas_blowfish.policy.graph import Cliques, Explicit, Ints, SecretGraph
 from pandas_blowfish.policy.groups import group_cells, plain_groups
 from pandas_blowfish.policy.instant import span_ns
 from pandas_blowfish.policy.offsets import OffsetBall
+from pandas_blowfish.policy.void import WithVoid
 
-MAX_JOINT = 10**7  # joint cells of a block that is not a ball of evenly cut columns
+MAX_JOINT = 10**8  # joint cells of a block
 MAX_PAIRS = 4 * 10**6  # pairs of joint cells that may be compared one by one
 
 
@@ -48,27 +49,47 @@ def build_joint(
     """
     name, kind = ", ".join(attribute.name for attribute in attributes), secret["secret"]
     _check(secret, attributes, name)
-    size = math.prod(attribute.size for attribute in seen)
-    spaced = all(isinstance(attribute, Grid) and not attribute.nullable for attribute in seen)
+    size, solid = (math.prod(each) for each in ([a.size for a in seen], [a.cells for a in seen]))
     secretive = kind != "public" and secret.get("missing") != "public"
-    through = secretive and any(
-        a.nullable for a in attributes if a not in seen
-    )  # an unseen missing cell joins all
-    if kind == "threshold" and spaced and not through:
-        return OffsetBall([a.cells for a in seen], _offsets(secret, attributes, seen, name))
     if size > MAX_JOINT:
         raise DomainTooLargeError(f"the block ({name})", size, MAX_JOINT, fix="declare wider steps.")
+    if secretive and any(a.nullable for a in attributes if a not in seen):
+        return Cliques.full(size)  # through the unseen missing cell
     if kind == "public":
         return Cliques.none(size)
-    nullable = any(attribute.nullable for attribute in seen)
-    if through or (kind == "full" and (not nullable or secretive)):
+    if kind == "full" and (secretive or solid == size):
         return Cliques.full(size)
-    if kind == "partition" and not nullable:
+    if kind == "edges" and not secretive:  # its pairs may name missing cells
+        return Explicit(size, _edges(secret, attributes, seen, name))
+    graph = _solid(secret, attributes, seen, name)
+    if solid == size:
+        return graph
+    return WithVoid(graph, [a.cells for a in seen], [a.nullable for a in seen], joined=secretive)
+
+
+def _solid(
+    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
+) -> SecretGraph:
+    """Return the graph of the joint cells in which nothing is missing."""
+    kind, shape = secret["secret"], [a.cells for a in seen]
+    size = math.prod(shape)
+    if kind == "full":
+        return Cliques.full(size)
+    if kind == "partition":
         return Cliques(_grid_groups(secret, seen))
-    if size * (size - 1) // 2 > MAX_PAIRS and kind != "edges":
-        fix = "use evenly cut columns without missing values, or wider steps."
+    if kind == "edges":
+        codes = np.array(np.unravel_index(_edges(secret, attributes, seen, name).T, [a.size for a in seen]))
+        kept = (codes < np.array(shape).reshape(-1, 1, 1)).all(axis=(0, 1))
+        return Explicit(size, np.asarray(np.ravel_multi_index(codes[:, :, kept], shape), dtype=np.int64).T)
+    if all(isinstance(attribute, Grid) for attribute in seen):
+        return OffsetBall(shape, _offsets(secret, attributes, seen, name))
+    if size * (size - 1) // 2 > MAX_PAIRS:
+        fix = "use evenly cut columns, or wider steps."
         raise DomainTooLargeError(f"the pairs of block ({name})", size * (size - 1) // 2, MAX_PAIRS, fix=fix)
-    return _listed(secret, attributes, seen, name)
+    joins = _joins(secret, attributes, seen, name)
+    cells = list(itertools.product(*map(range, shape)))
+    pairs = [(x, y) for (x, a), (y, b) in itertools.combinations(enumerate(cells), 2) if joins(a, b)]
+    return Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
 def theta_of(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str) -> Fraction:
@@ -106,8 +127,9 @@ def near(metric: str, parts: Sequence[Fraction], theta: Fraction, *, strict: boo
 
 def gaps(attribute: Attribute, a: int, b: int) -> tuple[Fraction, bool]:
     """Return the least distance between values of two cells, and whether it is attained."""
-    if isinstance(attribute, Grid):  # bins are half-open, whole numbers are read as bins too
-        return max(abs(a - b) - 1, 0) * attribute.step, a == b
+    if isinstance(attribute, Grid):  # bins of whole numbers are closed, others half-open
+        whole = attribute.kind == "integer"
+        return (max(abs(a - b) - 1, 0) * attribute.step + (whole and a != b)), whole or a == b
     if isinstance(attribute, Values) and attribute.numeric:
         return abs(attribute.positions[a] - attribute.positions[b]), True
     return Fraction(abs(a - b)), True
@@ -145,23 +167,34 @@ def _offsets(
         for attribute in seen
         if isinstance(attribute, Grid)
     ]
-    unit = math.lcm(theta.denominator, *(width.denominator for width in widths))
-    limit, steps = int(theta * unit), [int(width * unit) for width in widths]
+    ones = [scale_of(secret, a, name) if a.kind == "integer" else Fraction(0) for a in seen]
+    unit = math.lcm(theta.denominator, *(part.denominator for part in [*widths, *ones]))
+    limit, steps, starts = (
+        int(theta * unit),
+        *([int(part * unit) for part in each] for each in (widths, ones)),
+    )
     reach = [min((limit - 1) // step + 1, a.cells - 1) for step, a in zip(steps, seen, strict=True)]
-    if math.prod(2 * most + 1 for most in reach) > MAX_PAIRS:
-        raise DomainTooLargeError(
-            f"the ball of ({name})",
-            math.prod(2 * most + 1 for most in reach),
-            MAX_PAIRS,
-            fix="declare wider steps.",
-        )
+    size = math.prod(2 * most + 1 for most in reach)
+    if size > MAX_PAIRS:
+        raise DomainTooLargeError(f"the ball of ({name})", size, MAX_PAIRS, fix="declare wider steps.")
     power = 2 if metric == "l2" else 1
-    exactly = max(step * most for step, most in zip(steps, reach, strict=True)) ** power * len(steps) < 2**62
-    kind: Any = np.int64 if exactly and limit**power < 2**62 else object
+    widest = max(step * most + start for step, most, start in zip(steps, reach, starts, strict=True))
+    kind: Any = np.int64 if max(widest, limit) ** power * len(steps) < 2**62 else object
     axes = np.meshgrid(*(np.arange(-most, most + 1) for most in reach), indexing="ij")
-    away = [np.maximum(abs(axis) - 1, 0).astype(kind) * step for axis, step in zip(axes, steps, strict=True)]
+    away = [
+        np.maximum(abs(axis) - 1, 0).astype(kind) * step + (axis != 0) * start
+        for axis, step, start in zip(axes, steps, starts, strict=True)
+    ]
     total = np.maximum.reduce(away) if metric == "linf" else sum(part**power for part in away)
-    inside = np.asarray(total < limit**power, dtype=bool)
+    attained = np.logical_and.reduce(
+        [(axis == 0) | (start > 0) for axis, start in zip(axes, starts, strict=True)]
+    )
+    inside = np.asarray(total < limit**power, dtype=bool) | (
+        attained & np.asarray(total == limit**power, dtype=bool)
+    )
+    inside |= (
+        sum((axis != 0).astype(int) for axis in axes) == 1
+    )  # one column alone reaches ceil(theta / step)
     listed = np.column_stack([axis[inside] for axis in axes])
     return np.asarray(listed[(listed != 0).any(axis=1)], dtype=np.int64)
 
@@ -180,55 +213,27 @@ def _own_groups(stated: Any, attribute: Attribute) -> Ints:
     return group_cells(plain_groups(stated), attribute)
 
 
-def _listed(
-    secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
-) -> SecretGraph:
-    """Return the graph of a block by comparing joint cells, or projecting listed edges."""
-    shape = [attribute.size for attribute in seen]
-    size = math.prod(shape)
-    codes = np.column_stack(np.unravel_index(np.arange(size), shape))
-    void = (codes == [a.cells for a in seen]).any(axis=1)  # code `cells` exists where missing does
-    joined = secret.get("missing") != "public"
-    if joined and int(void.sum()) * size > MAX_PAIRS:
-        fix = "use columns without missing values, or wider steps."
-        raise DomainTooLargeError(f"the pairs of block ({name})", int(void.sum()) * size, MAX_PAIRS, fix=fix)
-    pairs: list[tuple[int, int]] = []
-    if secret["secret"] == "edges":
-        pairs = _edges(secret, attributes, seen, name)
-    else:
-        joins = _joins(secret, attributes, seen, name)
-        solid = np.flatnonzero(~void).tolist()
-        pairs = [
-            (x, y) for x, y in itertools.combinations(solid, 2) if joins(codes[x].tolist(), codes[y].tolist())
-        ]
-    if joined:
-        pairs += [(int(x), y) for x in np.flatnonzero(void) for y in range(size) if x != y]
-    return Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2))
-
-
 def _joins(
     secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
 ) -> Any:
-    """Return the test whether two joint cells without missing values are joined."""
-    if secret["secret"] == "full":
-        return lambda x, y: x != y
-    if secret["secret"] == "partition":
-        bare = [_own_groups(secret["groups"][attribute.name], attribute) for attribute in seen]
-        return lambda x, y: x != y and all(g[a] == g[b] for g, a, b in zip(bare, x, y, strict=True))
+    """Return the test whether a threshold joins two joint cells, by their values."""
     theta, metric = theta_of(secret, attributes, name), secret.get("metric", "l1")
     scales = [scale_of(secret, attribute, name) for attribute in seen]
 
     def joined(x: Sequence[int], y: Sequence[int]) -> bool:
         found = [gaps(attribute, a, b) for attribute, a, b in zip(seen, x, y, strict=True)]
         parts = [gap * scale for (gap, _), scale in zip(found, scales, strict=True)]
-        return x != y and near(metric, parts, theta, strict=not all(attained for _, attained in found))
+        moved = [rank for rank, (a, b) in enumerate(zip(x, y, strict=True)) if a != b]
+        if len(moved) == 1 and isinstance(axis := seen[moved[0]], Grid):
+            return (abs(x[moved[0]] - y[moved[0]]) - 1) * axis.step * scales[moved[0]] < theta
+        return bool(moved) and near(metric, parts, theta, strict=not all(attained for _, attained in found))
 
     return joined
 
 
 def _edges(
     secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
-) -> list[tuple[int, int]]:
+) -> Ints:
     """Return listed pairs of joint values as pairs of seen cells."""
     place = {attribute.name: rank for rank, attribute in enumerate(attributes)}
     out = []
@@ -249,4 +254,4 @@ def _edges(
         raise SecretError(
             name, f"an edge cannot be read ({error})", fix="pairs of tuples of declared values."
         ) from None
-    return [(a, b) for a, b in out if a != b]
+    return np.array([(a, b) for a, b in out if a != b], dtype=np.int64).reshape(-1, 2)

@@ -80,8 +80,12 @@ class OffsetBall(SecretGraph):
         """Refuse flat classes of a large grid; see `axis_relation`."""
         return Explicit(self.size, self.edges()).relation(classes, labels)
 
-    def axis_relation(self, classes: Sequence[Ints], labels: Sequence[Ints]) -> Relation:
+    def axis_relation(
+        self, classes: Sequence[Ints], labels: Sequence[Ints], counts: Sequence[int] | None = None
+    ) -> Relation:
         """Return the relation of classes and labels that are products of one a column.
+
+        `counts` says how many classes each column has, where some occur on no cell here.
 
         Proof note:
             Requires: a cell's class (label) is the tuple of its columns' classes (labels).
@@ -92,13 +96,16 @@ class OffsetBall(SecretGraph):
             Checked:  tests/policy/test_offsets.py::test_axis_relation_matches_edges
         """
         tables, kinds = [], []
+        counts = counts or [int(each.max(initial=-1)) + 1 for each in classes]
         for axis, (each, marks) in enumerate(zip(classes, labels, strict=True)):
-            moved = {d: _shifted(each, marks, d) for d in np.unique(self.offsets[:, axis]).tolist()}
+            moved = {
+                d: _shifted(each, marks, d, counts[axis]) for d in np.unique(self.offsets[:, axis]).tolist()
+            }
             distinct = {(m.tobytes(), c.tobytes()): (m, c) for m, c in moved.values()}
             order = {key: number for number, key in enumerate(distinct)}
             tables.append(list(distinct.values()))
             kinds.append({d: order[m.tobytes(), c.tobytes()] for d, (m, c) in moved.items()})
-        found = Relation.empty(math.prod(int(each.max(initial=-1)) + 1 for each in classes))
+        found = Relation.empty(math.prod(counts))
         columns = [
             [kinds[axis][d] for d in self.offsets[:, axis].tolist()] for axis in range(len(self.shape))
         ]
@@ -155,9 +162,9 @@ class OffsetBall(SecretGraph):
         return self._along(np.array(positive, dtype=np.int64).reshape(-1, len(self.shape)))
 
 
-def _shifted(classes: Ints, labels: Ints, distance: int) -> tuple[_Table, _Table]:
+def _shifted(classes: Ints, labels: Ints, distance: int, count: int) -> tuple[_Table, _Table]:
     """Return between which classes of one axis a shift leads, and where it also changes the label."""
-    found = Relation.empty(int(classes.max(initial=-1)) + 1)
+    found = Relation.empty(count)
     start = slice(max(0, -distance), len(classes) - max(0, distance))
     end = slice(max(0, distance), len(classes) - max(0, -distance))
     changes = labels[start] != labels[end]

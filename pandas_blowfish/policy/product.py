@@ -17,6 +17,7 @@ from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.graph import MAX_EDGES, Ints, Relation, SecretGraph
 from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.offsets import OffsetBall
+from pandas_blowfish.policy.void import WithVoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Block:
 
     def relation(self, classes: Sequence[Ints], labels: Sequence[Ints]) -> Relation:
         """Return what edges do to classes and labels given column by column."""
-        if isinstance(self.graph, OffsetBall):
+        if isinstance(self.graph, (OffsetBall, WithVoid)):
             return self.graph.axis_relation(classes, labels)
         count = math.prod(int(each.max(initial=-1)) + 1 for each in classes)
         return self.graph.relation(flatten(classes), flatten(labels)).grown(count)
