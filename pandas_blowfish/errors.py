@@ -45,11 +45,9 @@ class ExpressionError(ArgumentError):
 
     def __init__(self, text: object, problem: str) -> None:
         self.text = text if isinstance(text, str) else type(text).__name__
-        super().__init__(
-            "where",
-            f"{problem.rstrip('.')} in {self.text!r}",
-            allowed="a column against constants, joined by and, or, not: \"age >= 18 and sex == 'F'\"",
-        )
+        shown = self.text if len(self.text) <= 120 else f"{self.text[:120]}..."
+        allowed = "a column against constants, joined by and, or, not, such as \"age >= 18 and sex == 'F'\""
+        super().__init__(f"where({shown!r})", problem.rstrip("."), allowed=allowed)
 
 
 class SchemaError(BlowfishError, ValueError):
@@ -298,14 +296,11 @@ class PolicyMismatchError(LedgerError, ValueError):
 class NameTakenError(LedgerError, ValueError):
     """A release name already stands for another query on the same dataset."""
 
-    def __init__(self, dataset: str, name: str) -> None:
-        self.dataset, self.name = dataset, name
-        super().__init__(
-            _message(
-                f"the name {name!r} already stands for another query on dataset {dataset!r}.",
-                fix="repeat that query exactly, or choose another name=.",
-            )
-        )
+    def __init__(self, dataset: str, name: str, query: object = None) -> None:
+        self.dataset, self.name, self.query = dataset, name, query
+        what = f"the name {name!r} already stands for another query on dataset {dataset!r}"
+        fix = "repeat that query exactly, or choose another name=."
+        super().__init__(_message(f"{what}: {query}." if query else f"{what}.", fix=fix))
 
 
 class TestNoiseError(LedgerError):

@@ -149,6 +149,7 @@ def check(frame: pd.DataFrame, domain: Domain) -> pd.DataFrame:
         status += [_advice(frame[attribute.name].dtype, attribute)] * (outside > 0)
         counts = (len(frame), missing, outside)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
+    rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
     columns = ["column", "rows", "missing", "outside", "status", "declared"]
     return pd.DataFrame(rows, columns=columns).set_index("column")
 

@@ -85,7 +85,7 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     entry, answer = found
     # an answer is read by the strategy that measured it, so that one must be today's too
     if any(entry.body.get(key) != facts.get(key) for key in ("query", "strategy", "sensitivity", "scale")):
-        raise NameTakenError(dataset, name)
+        raise NameTakenError(dataset, name, entry.body.get("call"))
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 

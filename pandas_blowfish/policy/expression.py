@@ -108,7 +108,12 @@ class _Reader:
         if isinstance(node, ast.BoolOp):
             every = isinstance(node.op, ast.And) == positive
             return Junction(every, tuple(self.condition(part, positive=positive) for part in node.values))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):  # pandas' & and |
+            every = isinstance(node.op, ast.BitAnd) == positive
+            return Junction(
+                every, tuple(self.condition(n, positive=positive) for n in (node.left, node.right))
+            )
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
             return self.condition(node.operand, positive=not positive)
         if isinstance(node, ast.Compare):
             return self._chain(node, positive)
@@ -173,8 +178,12 @@ class _Reader:
                 cells = ~found if test == "not in" else found
             else:
                 cells = _matches(attribute, test, constant)
+        except ExpressionError:
+            raise
         except (ArgumentError, TypeError) as error:  # TypeError: an array without dimensions is no list
-            raise self._refuse(str(error)) from None
+            hint = getattr(error, "fix", "") or getattr(error, "allowed", "")
+            problem = f"{column}: {getattr(error, 'problem', error)}"
+            raise self._refuse(f"{problem} ({hint})" if hint else problem) from None
         return Atom(column, np.append(cells, False) if attribute.nullable else cells)
 
     def _refuse(self, problem: str) -> ExpressionError:
@@ -209,7 +218,11 @@ def _grid(grid: Grid, test: str, constant: Any) -> Mask:
     """
     place = grid.place(constant)
     if test in ("==", "!="):
-        same = _grid(grid, "<=", constant) & _grid(grid, ">=", constant)
+        try:
+            same = _grid(grid, "<=", constant) & _grid(grid, ">=", constant)
+        except ArgumentError:
+            fix = f"cells are ranges: low <= {grid.name} < high, on cell edges of {grid.describe()}"
+            raise ArgumentError(grid.name, f"{test} {constant!r} splits a cell", fix=fix) from None
         return ~same if test == "!=" else same
     if test in (">", ">="):
         return ~_grid(grid, _NEGATED[test], constant)

@@ -165,15 +165,25 @@ class Policy:
 
     def distance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> int | float:
         """Return how many edges separate two records; columns left out stay as they are."""
+        a, b = (_record(record) for record in (a, b))
         if set(a) != set(b):
             raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
-        attributes = self.domain.select(list(a))
-        start, end = ([column.cell(record[column.name]) for column in attributes] for record in (a, b))
-        return self.graph.project(attributes.columns).distance(start, end)
+        named = self.domain.select(list(a))
+        start, end = (
+            {column.name: column.cell(record[column.name]) for column in named} for record in (a, b)
+        )
+        for columns, secret in self.secrets.items():  # in a joint block a column left out stays too
+            left = [column for column in columns if column not in start]
+            if left and len(left) < len(columns):
+                if secret["secret"] == "edges":
+                    fix = f"name all of {', '.join(columns)}."
+                    raise ArgumentError("records", "they name part of a joint secret's edges", fix=fix)
+                start, end = ({**ends, **dict.fromkeys(left, 0)} for ends in (start, end))
+        return self.graph.project(list(start)).distance(list(start.values()), list(end.values()))
 
     def odds(self, a: Mapping[str, Any], b: Mapping[str, Any], epsilon: Any) -> Odds:
         """Return how far releases of `epsilon` in all can move someone's odds between two records."""
-        return Odds(dict(a), dict(b), epsilon_of(epsilon), self.distance(a, b))
+        return Odds(_record(a), _record(b), epsilon_of(epsilon), self.distance(a, b))
 
     def lint(self) -> Findings:
         """Return what the policy leaves open, with a fix for each finding."""
@@ -291,6 +301,14 @@ def attach(schema: Any, policy: Policy) -> Any:
 
 def _name(attribute: Any) -> str:
     return str(attribute.name)
+
+
+def _record(record: Any) -> dict[str, Any]:
+    """Return a record given as a dict, or as a row of a frame."""
+    record = record.to_dict() if hasattr(record, "to_dict") else record
+    if not isinstance(record, Mapping):
+        raise ArgumentError("records", "not a record", allowed="a dict of column -> value")
+    return dict(record)
 
 
 def _neighbors(neighbors: Any) -> str | int:

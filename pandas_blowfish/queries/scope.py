@@ -41,6 +41,9 @@ class Scope:
         """Return the counts that a verb on some columns asks for in this scope."""
         if repeated := [name for name in columns if name in self.groups]:
             raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+        if self.groups and len(columns) == 1 and bins is not None:
+            named = isinstance(bins, Mapping) and bins and set(bins) <= {*self.groups, *columns}
+            bins = bins if named else {columns[0]: bins}
         condition = Junction(True, self.conditions) if self.conditions else None
         return tally(policy.domain, [*self.groups, *columns], bins, condition)
 

@@ -57,6 +57,24 @@ def test_a_joint_ball_is_measured_along_its_offsets():
     assert bf.Policy(grid, secrets=secrets).distance({"lat": 0}, {"lat": 50}) == 5
 
 
+def test_part_of_a_joint_block_stays_where_it_is():
+    """A column left out may not become missing on the way: the distance is that of the whole block."""
+    axis = {"type": "integer", "min": 0, "max": 99, "nullable": True}
+    grid = Domain(tuple(from_dict(name, axis) for name in ("lat", "lon")))
+    policy = bf.Policy(grid, secrets={("lat", "lon"): bf.threshold(10)})
+    listed = bf.Policy(grid, secrets={("lat", "lon"): bf.edges([((0, 0), (1, 0))])})
+
+    assert (
+        policy.distance({"lat": 0}, {"lat": 50})
+        == policy.distance({"lat": 0, "lon": 3}, {"lat": 50, "lon": 3})
+        == 2
+    )
+    with pytest.raises(ArgumentError, match="joint"):
+        listed.distance({"lat": 0}, {"lat": 1})
+    with pytest.raises(ArgumentError, match="not a record"):
+        policy.odds(1, 2, 1)
+
+
 def test_wrong_records_are_refused():
     """Columns, values and epsilon are checked."""
     with pytest.raises(ArgumentError):
