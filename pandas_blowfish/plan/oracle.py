@@ -135,7 +135,7 @@ def _joint(
         return all(a * s // w == b * s // w for (_, a, b), s, w in zip(ends, steps, widths, strict=True))
     if kind == "full":
         return True
-    theta, total, open_end = exact(secret["theta"]), Fraction(0), False
+    theta, parts = exact(secret["theta"]), []
     metric, scales = secret.get("metric", "l1"), secret.get("scale", {})
     moved = [(attribute, a, b) for attribute, a, b in ends if a != b]
     if len(moved) == 1 and isinstance(
@@ -143,20 +143,23 @@ def _joint(
     ):  # one column alone: ceil(theta / step) cells
         return (abs(moved[0][1] - moved[0][2]) - 1) * axis.step * exact(scales.get(axis.name, 1)) < theta
     for attribute, a, b in moved:
+        scale, attained = exact(scales.get(attribute.name, 1)), True
         if isinstance(attribute, Grid) and attribute.kind == "integer":  # the nearest whole numbers
             gap = (abs(a - b) - 1) * attribute.step + 1
         elif isinstance(attribute, Grid):  # half-open bins: the nearest values are not reached
-            gap, open_end = (abs(a - b) - 1) * attribute.step, True
+            gap, attained = (abs(a - b) - 1) * attribute.step, False
         else:
             assert isinstance(attribute, Values)
             places = (
                 attribute.positions if attribute.numeric else tuple(map(Fraction, range(attribute.cells)))
             )
             gap = abs(places[a] - places[b])
-        part = gap * exact(scales.get(attribute.name, 1))
-        total = max(total, part) if metric == "linf" else total + part ** (2 if metric == "l2" else 1)
-    limit = theta**2 if metric == "l2" else theta
-    return total < limit if open_end else total <= limit
+        parts.append((gap * scale, attained))
+    if metric == "linf":
+        return all(part < theta or (part == theta and attained) for part, attained in parts)
+    power = 2 if metric == "l2" else 1
+    total = sum((part**power for part, _ in parts), Fraction(0))
+    return total < theta**power or (total == theta**power and all(attained for _, attained in parts))
 
 
 def _joint_edge(

@@ -43,14 +43,16 @@ class Sieve:
 
     def occupied(self, labels: Sequence[Ints], bins: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each bin of a product, in C order, holds a cell that is counted."""
-        found = self.passes.astype(np.int64)
+        found = self.passes
         for axis, (each, marks, count) in enumerate(zip(self.classes, labels, bins, strict=True)):
+            if count == len(marks) and (marks == np.arange(count)).all():  # each cell is a bin
+                found = np.take(found, each, axis=axis)
+                continue
             has = np.zeros((count, self.passes.shape[axis]), dtype=np.int64)
             kept = marks >= 0
             has[marks[kept], each[kept]] = 1
-            reached = np.moveaxis(np.tensordot(has, found, axes=(1, axis)), 0, axis)
-            found = (reached > 0).astype(np.int64)
-        return found.ravel() > 0
+            found = np.moveaxis(np.tensordot(has, found.astype(np.int64), axes=(1, axis)), 0, axis) > 0
+        return found.ravel()
 
 
 def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[Ints]) -> Sieve:
@@ -83,4 +85,8 @@ def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[
         view = [1] * len(dropped)
         view[axis] = -1
         passes &= ~gone.reshape(view)
+    for axis in range(passes.ndim):  # classes that no combination tells apart are one
+        rows = np.moveaxis(passes, axis, 0).reshape(passes.shape[axis], -1)
+        _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        passes, classes[axis] = np.take(passes, first, axis=axis), same.reshape(-1)[classes[axis]]
     return Sieve(tuple(classes), passes)

@@ -172,9 +172,7 @@ class _Reader:
             if test in ("in", "not in"):
                 if isinstance(constant, (str, bytes, Iterator)) or not isinstance(constant, Iterable):
                     raise self._refuse(f"{test} needs a list")
-                found = reduce(
-                    np.logical_or, (_matches(attribute, "==", value) for value in constant), _none(attribute)
-                )
+                found = _members(attribute, constant)
                 cells = ~found if test == "not in" else found
             else:
                 cells = _matches(attribute, test, constant)
@@ -190,8 +188,17 @@ class _Reader:
         return ExpressionError(self.text, problem)
 
 
-def _none(attribute: Attribute) -> Mask:
-    return np.zeros(attribute.cells, dtype=bool)
+def _members(attribute: Attribute, values: Iterable[Any]) -> Mask:
+    """Return which cells hold one of some values."""
+    found = np.zeros(attribute.cells, dtype=bool)
+    for value in values:
+        if isinstance(attribute, Grid) and attribute.single and not isinstance(value, Iterable):
+            place = attribute.place(value)
+            if place.denominator == 1 and attribute.low <= place <= attribute.high:
+                found[int(place - attribute.low)] = True
+        else:
+            found |= _matches(attribute, "==", value)
+    return found
 
 
 def _matches(attribute: Attribute, test: str, constant: Any) -> Mask:
@@ -297,10 +304,11 @@ def truth(condition: Condition, columns: Sequence[str], classes: Sequence[NDArra
 
 def signatures(condition: Condition, column: str, size: int) -> NDArray[np.int64]:
     """Return classes of a column's cells that no comparison of the condition tells apart."""
-    atoms = [atom.cells for atom in _atoms(condition) if atom.column == column]
-    if not atoms:
-        return np.zeros(size, dtype=np.int64)
-    return np.unique(np.stack(atoms, axis=1), axis=0, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    classes = np.zeros(size, dtype=np.int64)
+    for atom in _atoms(condition):
+        if atom.column == column:  # refined comparison by comparison
+            classes = np.unique(classes * 2 + atom.cells, return_inverse=True)[1].reshape(-1)
+    return classes.astype(np.int64)
 
 
 def _atoms(condition: Condition) -> list[Atom]:

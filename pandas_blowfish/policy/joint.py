@@ -6,13 +6,13 @@ cells needs no edge list; whole numbers are exact values, other bins half-open.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, DomainTooLargeError, SecretError
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
@@ -86,10 +86,7 @@ def _solid(
     if size * (size - 1) // 2 > MAX_PAIRS:
         fix = "use evenly cut columns, or wider steps."
         raise DomainTooLargeError(f"the pairs of block ({name})", size * (size - 1) // 2, MAX_PAIRS, fix=fix)
-    joins = _joins(secret, attributes, seen, name)
-    cells = list(itertools.product(*map(range, shape)))
-    pairs = [(x, y) for (x, a), (y, b) in itertools.combinations(enumerate(cells), 2) if joins(a, b)]
-    return Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+    return Explicit(size, _compared(secret, attributes, seen, name))
 
 
 def theta_of(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str) -> Fraction:
@@ -116,13 +113,19 @@ def scale_of(secret: Mapping[str, Any], attribute: Attribute, name: str) -> Frac
     return scale
 
 
-def near(metric: str, parts: Sequence[Fraction], theta: Fraction, *, strict: bool) -> bool:
-    """Tell whether a distance made of parts is within theta (or below it, where it is not attained)."""
-    if metric == "l2":
-        total, limit = sum((part * part for part in parts), Fraction(0)), theta * theta
-    else:
-        total, limit = (max(parts) if metric == "linf" else sum(parts, Fraction(0))), theta
-    return total < limit if strict else total <= limit
+def within(metric: str, parts: Sequence[Any], attained: Sequence[Any], limit: int) -> NDArray[np.bool_]:
+    """Tell which distances, made of parts, are within a limit.
+
+    A least distance that no two values attain must lie below the limit: for the largest part that
+    concerns each part by itself, for sums the whole.
+    """
+    if metric == "linf":
+        near = [(p < limit) | ((p == limit) & a) for p, a in zip(parts, attained, strict=True)]
+        return np.asarray(np.logical_and.reduce(near), dtype=bool)
+    power = 2 if metric == "l2" else 1
+    total, edge = sum(part**power for part in parts), limit**power
+    reached = np.logical_and.reduce(list(attained)) & np.asarray(total == edge, dtype=bool)
+    return np.asarray((total < edge) | reached, dtype=bool)
 
 
 def gaps(attribute: Attribute, a: int, b: int) -> tuple[Fraction, bool]:
@@ -185,16 +188,9 @@ def _offsets(
         np.maximum(abs(axis) - 1, 0).astype(kind) * step + (axis != 0) * start
         for axis, step, start in zip(axes, steps, starts, strict=True)
     ]
-    total = np.maximum.reduce(away) if metric == "linf" else sum(part**power for part in away)
-    attained = np.logical_and.reduce(
-        [(axis == 0) | (start > 0) for axis, start in zip(axes, starts, strict=True)]
-    )
-    inside = np.asarray(total < limit**power, dtype=bool) | (
-        attained & np.asarray(total == limit**power, dtype=bool)
-    )
-    inside |= (
-        sum((axis != 0).astype(int) for axis in axes) == 1
-    )  # one column alone reaches ceil(theta / step)
+    attained = [(axis == 0) | (start > 0) for axis, start in zip(axes, starts, strict=True)]
+    alone = sum((axis != 0).astype(int) for axis in axes) == 1  # one column reaches ceil(theta / step)
+    inside = within(metric, away, attained, limit) | alone
     listed = np.column_stack([axis[inside] for axis in axes])
     return np.asarray(listed[(listed != 0).any(axis=1)], dtype=np.int64)
 
@@ -213,22 +209,29 @@ def _own_groups(stated: Any, attribute: Attribute) -> Ints:
     return group_cells(plain_groups(stated), attribute)
 
 
-def _joins(
+def _compared(
     secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
-) -> Any:
-    """Return the test whether a threshold joins two joint cells, by their values."""
+) -> Ints:
+    """Return the pairs of joint cells that a threshold joins, by the distances of their values."""
     theta, metric = theta_of(secret, attributes, name), secret.get("metric", "l1")
-    scales = [scale_of(secret, attribute, name) for attribute in seen]
-
-    def joined(x: Sequence[int], y: Sequence[int]) -> bool:
-        found = [gaps(attribute, a, b) for attribute, a, b in zip(seen, x, y, strict=True)]
-        parts = [gap * scale for (gap, _), scale in zip(found, scales, strict=True)]
-        moved = [rank for rank, (a, b) in enumerate(zip(x, y, strict=True)) if a != b]
-        if len(moved) == 1 and isinstance(axis := seen[moved[0]], Grid):
-            return (abs(x[moved[0]] - y[moved[0]]) - 1) * axis.step * scales[moved[0]] < theta
-        return bool(moved) and near(metric, parts, theta, strict=not all(attained for _, attained in found))
-
-    return joined
+    shape, scales = [a.cells for a in seen], [scale_of(secret, a, name) for a in seen]
+    found = [[[gaps(a, i, j) for j in range(a.cells)] for i in range(a.cells)] for a in seen]
+    spread = [[[gap * w for gap, _ in row] for row in table] for table, w in zip(found, scales, strict=True)]
+    unit = math.lcm(theta.denominator, *(gap.denominator for table in spread for row in table for gap in row))
+    codes = np.unravel_index(np.arange(math.prod(shape)), shape)
+    parts, attained = [], []
+    for table, gap_table, code in zip(spread, found, codes, strict=True):
+        at = np.ix_(code, code)
+        parts.append(np.array([[int(gap * unit) for gap in row] for row in table], dtype=object)[at])
+        attained.append(np.array([[reached for _, reached in row] for row in gap_table])[at])
+    joined = within(metric, parts, attained, int(theta * unit))
+    moved = [code[:, None] != code[None, :] for code in codes]
+    alone = sum(each.astype(int) for each in moved) == 1
+    for attribute, scale, code, moves in zip(seen, scales, codes, moved, strict=True):
+        if isinstance(attribute, Grid):  # one evenly cut column alone reaches ceil(theta / step) cells
+            reach = math.ceil(theta / (attribute.step * scale))
+            joined = np.where(alone & moves, abs(code[:, None] - code[None, :]) <= reach, joined)
+    return np.column_stack(np.nonzero(np.triu(joined, 1)))
 
 
 def _edges(

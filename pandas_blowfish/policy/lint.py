@@ -83,7 +83,7 @@ def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
 def _theta(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     attribute = policy.domain[block.columns[0]]
     theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
-    theta /= exact(secret.get("scale", {}).get(attribute.name, 1))
+    theta /= exact((secret.get("scale") or {}).get(attribute.name, 1))
     if isinstance(attribute, Grid):
         if theta < attribute.step:
             what = "theta is below the step: whole neighbouring cells are protected, more than was asked"

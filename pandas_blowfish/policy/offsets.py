@@ -62,6 +62,8 @@ class OffsetBall(SecretGraph):
         if isinstance(other, OffsetBall):
             mine = {tuple(offset) for offset in self.offsets.tolist()}
             return all(tuple(offset) in mine for offset in other.offsets.tolist())
+        if other.edge_count > self.edge_count:
+            return False
         return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
 
     @property

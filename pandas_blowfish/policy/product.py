@@ -179,10 +179,13 @@ class RecordGraph:
             moving = sum(block.graph.edge_count > 0 for block in other.blocks)
             if min(self.limit, moving) < min(other.limit, moving):
                 return False
-            return all(
-                mine[frozenset(block.columns)].project(block.columns).graph.contains(block.graph)
-                for block in other.blocks
-            )
+            try:
+                return all(
+                    mine[frozenset(block.columns)].project(block.columns).graph.contains(block.graph)
+                    for block in other.blocks
+                )
+            except DomainTooLargeError:
+                return False
         if max(self.edge_count, other.edge_count) > MAX_EDGES // 10:
             return False
         here = {tuple(edge) for edge in self.edges().tolist()}

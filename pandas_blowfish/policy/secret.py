@@ -134,7 +134,7 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
     if not isinstance(kind, str) or kind not in _MAKERS:
         raise SecretError(attribute.name, f"unknown kind {kind!r}", fix=f"one of {', '.join(_MAKERS)}.")
     out = {key: value for key, value in secret.items() if key != "step"}
-    if unknown := set(out) - {"secret", "missing", *_MAKERS[kind][1]}:
+    if unknown := set(out) - keys_of(kind):
         raise SecretError(
             attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
         )
@@ -155,6 +155,11 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
             f"column {attribute.name!r}", attribute.size, MAX_CELLS, fix="declare a wider step."
         )
     return out
+
+
+def keys_of(kind: str) -> set[str]:
+    """Return what a secret of a kind may state."""
+    return {"secret", "missing", *_MAKERS[kind][1]}
 
 
 def build(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, SecretError
 from pandas_blowfish.policy.domain import Domain, read_step
-from pandas_blowfish.policy.exact import canonical
-from pandas_blowfish.policy.secret import METRICS, fit
+from pandas_blowfish.policy.exact import canonical, exact, plain
+from pandas_blowfish.policy.secret import METRICS, fit, keys_of
 
 Columns = tuple[str, ...]
 Secrets = dict[Columns, dict[str, Any]]
@@ -83,6 +84,15 @@ def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict
     name = ", ".join(columns)
     if secret["secret"] not in _KINDS or secret.get("metric", "l1") not in METRICS:
         raise SecretError(name, "several columns cannot share it", fix=f"one of {', '.join(_KINDS)}.")
+    if unknown := set(secret) - {"step", *keys_of(secret["secret"])}:
+        problem = f"{secret['secret']} takes no {', '.join(sorted(map(str, unknown)))}"
+        raise SecretError(name, problem, fix="leave it out.")
+    if secret.get("missing", "public") != "public":
+        raise SecretError(name, f"missing={secret['missing']!r}", fix='leave it out, or say "public".')
     if "step" in secret:
         raise SecretError(name, "a step belongs to one column", fix="state step= in each column's metadata.")
-    return {str(key): canonical(thaw(value)) for key, value in secret.items()}
+    out = {str(key): canonical(thaw(value)) for key, value in secret.items()}
+    if isinstance(out.get("theta"), str):  # 5, 5.0 and "5" are one theta
+        with suppress(ArgumentError):
+            out["theta"] = plain(exact(out["theta"]))
+    return out

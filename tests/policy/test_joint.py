@@ -13,7 +13,7 @@ from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.graph import Cliques, Explicit
-from pandas_blowfish.policy.joint import gaps, near
+from pandas_blowfish.policy.joint import gaps, within
 from pandas_blowfish.policy.offsets import OffsetBall
 
 METRICS = ["l1", "l2", "linf"]
@@ -185,10 +185,46 @@ def test_gaps_and_metrics():
     assert [gaps(grid, 0, cell) for cell in (0, 1, 2)] == [(0, True), (1, True), (11, True)]
     assert [gaps(real, 0, cell) for cell in (0, 1, 2)] == [(0, True), (0, False), (10, False)]
     assert gaps(listed, 0, 2) == (9, True)
-    assert near("l1", [Fraction(3), Fraction(4)], Fraction(7), strict=False)
-    assert not near("l1", [Fraction(3), Fraction(4)], Fraction(7), strict=True)
-    assert near("l2", [Fraction(3), Fraction(4)], Fraction(5), strict=False)
-    assert not near("linf", [Fraction(3), Fraction(4)], Fraction(7, 2), strict=False)
+    parts = [np.array([3]), np.array([4])]
+    both, one = [np.array([True])] * 2, [np.array([True]), np.array([False])]
+    assert within("l1", parts, both, 7).all()
+    assert not within("l1", parts, one, 7).any()
+    assert within("l2", parts, both, 5).all()
+    assert not within("linf", parts, both, 3).any()
+    assert within("linf", parts, both, 4).all()
+    assert not within("linf", parts, one, 4).any()
+    assert within("linf", parts[::-1], one, 4).all()
+
+
+def test_the_largest_part_decides_alone():
+    """Under linf an edge at theta along listed values stays one when a bin moves along."""
+    listed = from_dict("x", {"type": "integer", "values": [0, 5]})
+    for other in (integers("y", 0, 1), from_dict("y", {"type": "float", "min": 0, "max": 1, "step": 1})):
+        policy = bf.Policy(Domain((listed, other)), secrets={("x", "y"): bf.threshold(5, metric="linf")})
+        plan = policy.plan.where("(x == 0 and y < 1) or (x == 5 and y >= 1)").hist("x", epsilon=1)
+
+        assert policy.distance({"x": 0, "y": 0}, {"x": 5, "y": 1}) == 1
+        assert plan.sensitivity == 2
+
+
+def test_misspelt_keys_of_a_joint_secret_are_refused():
+    """A typo must not fall back to a weaker promise."""
+    grid = Domain((integers("x", 0, 3), integers("y", 0, 3)))
+
+    with pytest.raises(SecretError, match="takes no metrik"):
+        bf.Policy(grid, secrets={("x", "y"): {"secret": "threshold", "theta": 3, "metrik": "linf"}})
+    with pytest.raises(SecretError, match="missing"):
+        bf.Policy(grid, secrets={("x", "y"): {"secret": "full", "missing": "secret"}})
+
+
+def test_implies_answers_for_large_blocks():
+    """Inclusion that would need an edge list too long is answered False, never an error."""
+    wide = Domain((integers("x", 0, 999), integers("y", 0, 999)))
+    ball = bf.Policy(wide, secrets={("x", "y"): bf.threshold(30, metric="l2")})
+
+    assert not ball.implies(bf.Policy(wide, secrets={("x", "y"): bf.full()}))
+    assert bf.Policy(wide, secrets={("x", "y"): bf.full()}).implies(ball)
+    assert ball.implies(bf.Policy(wide, secrets={("x", "y"): bf.threshold(20, metric="l2")}))
 
 
 CATEGORY = from_dict("c", {"type": "category", "values": ["x", "y", "z"]})
