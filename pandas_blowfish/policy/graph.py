@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -270,6 +270,18 @@ class Explicit(SecretGraph):
 
     def _list(self) -> Ints:
         return self.listed
+
+
+def flatten(parts: Sequence[Ints], counts: Sequence[int] | None = None) -> Ints:
+    """Return one number a joint cell from one number a column's cell, by Horner's rule.
+
+    `counts` says how many numbers each column has, where some occur on no cell here.
+    """
+    flat = np.zeros(1, dtype=np.int64)
+    for axis, part in enumerate(parts):
+        many = int(part.max(initial=0)) + 1 if counts is None else counts[axis]
+        flat = (flat[:, None] * many + part).ravel()
+    return flat
 
 
 def frozen(array: Ints) -> Ints:

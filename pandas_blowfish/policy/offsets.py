@@ -79,7 +79,7 @@ class OffsetBall(SecretGraph):
         return connect(self.pairs(), self.size)
 
     def relation(self, classes: Ints, labels: Ints) -> Relation:
-        """Refuse flat classes of a large grid; see `axis_relation`."""
+        """Go through the edges, for classes that are not given column by column (see `axis_relation`)."""
         return Explicit(self.size, self.edges()).relation(classes, labels)
 
     def axis_relation(

@@ -14,7 +14,7 @@ import numpy as np
 
 from pandas_blowfish.errors import DomainTooLargeError, SecretError
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.policy.graph import MAX_EDGES, Ints, Relation, SecretGraph
+from pandas_blowfish.policy.graph import MAX_EDGES, Ints, Relation, SecretGraph, flatten
 from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.offsets import OffsetBall
 from pandas_blowfish.policy.void import WithVoid
@@ -199,11 +199,3 @@ class RecordGraph:
         for column, code in zip(block.columns, codes, strict=True):
             total += code * strides[column]
         return total
-
-
-def flatten(parts: Sequence[Ints]) -> Ints:
-    """Return one number a joint cell from one number a column's cell, by Horner's rule."""
-    flat = np.zeros(1, dtype=np.int64)
-    for part in parts:
-        flat = (flat[:, None] * (int(part.max(initial=0)) + 1) + part).ravel()
-    return flat

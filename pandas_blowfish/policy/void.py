@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph
+from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, flatten
 from pandas_blowfish.policy.offsets import OffsetBall
 
 
@@ -121,7 +121,7 @@ class WithVoid(SecretGraph):
         if isinstance(self.inner, OffsetBall):
             found = self.inner.axis_relation(inner, marks, counts)
         else:
-            found = self.inner.relation(_flat(inner, counts), _flat(marks)).grown(math.prod(counts))
+            found = self.inner.relation(flatten(inner, counts), flatten(marks)).grown(math.prod(counts))
         if not self.joined:
             return found
         codes = np.unravel_index(np.arange(math.prod(counts)), counts)
@@ -165,12 +165,3 @@ def _span(classes: Ints, labels: Ints, count: int) -> tuple[Ints, Ints]:
     np.minimum.at(low, classes, labels)
     np.maximum.at(high, classes, labels)
     return low, high
-
-
-def _flat(parts: Sequence[Ints], counts: Sequence[int] | None = None) -> Ints:
-    """Return one number a joint cell, by Horner's rule over the given counts."""
-    flat = np.zeros(1, dtype=np.int64)
-    for axis, part in enumerate(parts):
-        many = int(part.max(initial=0)) + 1 if counts is None else counts[axis]
-        flat = (flat[:, None] * many + part).ravel()
-    return flat
