@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, frozen
 
@@ -68,10 +67,9 @@ class Ball(SecretGraph):
         """Return the sum of the reaches."""
         return int((self.upper - np.arange(self.size)).sum())
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        """Return neighbouring kept ranks where one reaches the next."""
-        ranks = np.arange(self.size) if keep is None else np.flatnonzero(keep[self.order])
-        low, high = ranks[:-1], ranks[1:]
+    def pairs(self) -> Ints:
+        """Return neighbouring ranks where one reaches the next."""
+        low, high = np.arange(self.size)[:-1], np.arange(self.size)[1:]
         joined = self.upper[low] >= high
         return np.column_stack([self.order[low[joined]], self.order[high[joined]]])
 

@@ -68,8 +68,8 @@ class SecretGraph(ABC):
         """Return the number of edges, without listing them."""
 
     @abstractmethod
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        """Return edges, at most a few per cell, that connect what the graph on `keep` connects."""
+    def pairs(self) -> Ints:
+        """Return edges, at most a few per cell, that connect what the graph connects."""
 
     @abstractmethod
     def furthest(self, rank: Ints) -> Ints:
@@ -161,10 +161,9 @@ class Cliques(SecretGraph):
         sizes = np.unique(self.groups, return_counts=True)[1]
         return sum(int(n) * (int(n) - 1) // 2 for n in sizes)
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
+    def pairs(self) -> Ints:
         """Return a path through each group."""
-        cells = np.arange(self.size) if keep is None else np.flatnonzero(keep)
-        cells = cells[np.argsort(self.groups[cells], kind="stable")]
+        cells = np.argsort(self.groups, kind="stable")
         same = self.groups[cells[1:]] == self.groups[cells[:-1]]
         return np.column_stack([cells[:-1][same], cells[1:][same]])
 
@@ -237,9 +236,9 @@ class Explicit(SecretGraph):
         """Return how many pairs were listed."""
         return len(self.listed)
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        """Return the listed edges between kept cells."""
-        return self.listed if keep is None else self.listed[keep[self.listed].all(axis=1)]
+    def pairs(self) -> Ints:
+        """Return the listed edges."""
+        return self.listed
 
     def furthest(self, rank: Ints) -> Ints:
         """Return the largest rank among each cell and its neighbours."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph
 
@@ -28,16 +27,14 @@ class WithMissing(SecretGraph):
         """Return the inner edges and one for each value joined to missing."""
         return self.inner.edge_count + (self.inner.size if self.joined else 0)
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        """Return the inner skeleton and the kept edges of the missing cell."""
-        inner = self.inner.pairs(None if keep is None else keep[:-1])
-        return np.concatenate([inner, self._star(keep)])
+    def pairs(self) -> Ints:
+        """Return the inner skeleton and the edges of the missing cell."""
+        return np.concatenate([self.inner.pairs(), self._star()])
 
-    def _star(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        if not self.joined or (keep is not None and not keep[-1]):
+    def _star(self) -> Ints:
+        if not self.joined:
             return np.empty((0, 2), dtype=np.int64)
-        values = np.arange(self.inner.size) if keep is None else np.flatnonzero(keep[:-1])
-        return np.column_stack([values, np.full(len(values), self.inner.size)])
+        return np.column_stack([np.arange(self.inner.size), np.full(self.inner.size, self.inner.size)])
 
     def furthest(self, rank: Ints) -> Ints:
         """Return the largest rank in reach, the missing cell's included."""

@@ -45,11 +45,8 @@ class OffsetBall(SecretGraph):
         room = np.maximum(np.array(self.shape) - abs(self.offsets), 0)
         return int(room.prod(axis=1, dtype=object).sum()) // 2 if len(room) else 0
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
-        """Return steps along the axes, which connect the whole grid; all edges among kept cells."""
-        if keep is not None:
-            listed = self.edges()
-            return listed[keep[listed].all(axis=1)]
+    def pairs(self) -> Ints:
+        """Return steps along the axes, which connect the whole grid."""
         single = self.offsets[(abs(self.offsets).sum(axis=1) == 1) & (self.offsets.sum(axis=1) == 1)]
         return self._along(single)
 

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, flatten
 from pandas_blowfish.policy.offsets import OffsetBall
@@ -62,11 +61,8 @@ class WithVoid(SecretGraph):
         void, solid = self.size - self.inner.size, self.inner.size
         return self.inner.edge_count + (void * solid + void * (void - 1) // 2 if self.joined else 0)
 
-    def pairs(self, keep: NDArray[np.bool_] | None = None) -> Ints:
+    def pairs(self) -> Ints:
         """Return a skeleton: a star around one cell with a missing value, where those are joined."""
-        if keep is not None:
-            listed = self.edges()
-            return listed[keep[listed].all(axis=1)]
         if self.joined and self.inner.size < self.size:
             others = np.arange(self.size - 1)  # the last cell has everything missing that can be
             return np.column_stack([others, np.full(self.size - 1, self.size - 1)])
