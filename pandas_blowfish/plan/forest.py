@@ -1,0 +1,124 @@
+"""A spanning forest of a line's graph: what the tree transform measures. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.plan.line import Line
+from pandas_blowfish.policy.graph import Ints, frozen, matrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees on atoms, one a connected piece.
+
+    Attributes:
+        parent: The atom above each atom, itself for a root.
+        order: The atoms, each before those under it, those under it following at once.
+        under: How many atoms lie at or under each atom.
+    """
+
+    parent: Ints
+    order: Ints
+    under: Ints
+
+    @cached_property
+    def roots(self) -> Ints:
+        """Return the root of each tree."""
+        return np.flatnonzero(self.parent == np.arange(len(self.parent)))
+
+    @cached_property
+    def depth(self) -> Ints:
+        """Return how many edges lead from each atom to its root, by doubling."""
+        up, steps = self.parent.copy(), (self.parent != np.arange(len(self.parent))).astype(np.int64)
+        while (up != up[up]).any():
+            steps, up = steps + steps[up], up[up]
+        return steps
+
+    def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each atom the count at or under it, lines x atoms."""
+        running = np.cumsum(counts[:, self.order], axis=1)
+        running = np.concatenate([np.zeros((len(counts), 1), dtype=np.int64), running], axis=1)
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return np.asarray(running[:, place + self.under] - running[:, place])
+
+    def longest_paths(self, pairs: Ints) -> Ints:
+        """Return for each atom's edge to its parent the longest path, between given pairs, that uses it."""
+        climbed = list(self._climb(pairs))
+        length, longest = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(self.parent), dtype=np.int64)
+        for _, active in climbed:
+            length[active] += 1
+        for atoms, active in climbed:
+            np.maximum.at(longest, atoms, length[active])
+        return longest
+
+    def _climb(self, pairs: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield, step by step, the deeper ends that climb one edge, and which pairs they belong to."""
+        a, b = pairs[:, 0].copy(), pairs[:, 1].copy()
+        active = np.flatnonzero(a != b)
+        while len(active):
+            x, y = a[active], b[active]
+            first = self.depth[x] >= self.depth[y]
+            yield np.where(first, x, y), active
+            a[active] = np.where(first, self.parent[x], x)
+            b[active] = np.where(first, y, self.parent[y])
+            active = active[a[active] != b[active]]
+
+
+def forest(line: Line) -> Forest:
+    """Return the forest of a line: breadth first where edges are listed, else reds and their blocks.
+
+    Along a line whose atoms are joined up to a reach, reds lie a reach apart, each joined to the one
+    before, and other atoms are joined to the red at or before them.
+    """
+    if line.listed is not None:
+        return _breadth_first(line.listed, line.size, line.pieces)
+    parent, red = np.arange(line.size), 0
+    reach = np.maximum.accumulate(line.reach)
+    while red < line.size:
+        far = int(reach[red])
+        parent[red + 1 : far + 1] = red
+        red = far if far > red else red + 1
+    return _ordered(parent)
+
+
+def _breadth_first(pairs: Ints, size: int, pieces: Ints) -> Forest:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    degree = np.bincount(pairs.ravel(), minlength=size)
+    links = matrix(pairs, size)
+    parent = np.arange(size)
+    best = np.lexsort((-degree, pieces))
+    roots = best[np.append(True, pieces[best][1:] != pieces[best][:-1])] if size else best
+    for root in roots:
+        if degree[root]:
+            found, before = breadth_first_order(links, int(root), directed=False)
+            parent[found[1:]] = before[found[1:]]
+    return _ordered(parent)
+
+
+def _ordered(parent: Ints) -> Forest:
+    """Number the atoms of each tree depth first."""
+    from scipy.sparse.csgraph import depth_first_order
+
+    size = len(parent)
+    child = np.flatnonzero(parent != np.arange(size))
+    roots = np.flatnonzero(parent == np.arange(size))
+    # one more vertex above all roots makes a single tree
+    pairs = np.concatenate(
+        [np.column_stack([parent[child], child]), np.column_stack([np.full(len(roots), size), roots])]
+    )
+    order = depth_first_order(matrix(pairs, size + 1), size, directed=True, return_predecessors=False)[1:]
+    under, above = [1] * size, parent.tolist()
+    for atom in order[::-1].tolist():
+        if above[atom] != atom:
+            under[above[atom]] += under[atom]
+    return Forest(frozen(parent), frozen(np.asarray(order, dtype=np.int64)), frozen(np.array(under, dtype=np.int64)))

@@ -1,0 +1,198 @@
+"""The ordered axis of a tally, and what the policy's edges do along it.
+
+Never sees rows. A line is cut into atoms, the bins of one column; a tally with groups asks for one line
+a group. An edge leads between two atoms of one line, across to another line, or away to where nothing
+is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.plan.classes import class_moves
+from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
+from pandas_blowfish.plan.steps import Steps, steps
+from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.graph import Ints, connect, frozen
+from pandas_blowfish.policy.product import RecordGraph
+
+MAX_LISTED_EDGES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Where the edges of a policy lead on the atoms 0..size-1 of each of `groups` lines.
+
+    Attributes:
+        size: How many atoms there are.
+        groups: How many lines.
+        between: Pairs x < y of atoms of one line: the furthest y that an edge joins to each x.
+        across: Pairs of atoms of two lines: the lowest and the highest that an edge joins to each.
+        away: Atoms that a row can leave for where nothing is counted.
+        listed: Every pair of one line that an edge joins, where they are few and no run of atoms holds
+            exactly the reached ones; else None.
+        exact: Which totals of a segment of a line no edge changes.
+        pieces: The connected piece of each atom: its segment, or finer where edges are listed.
+        piece_exact: Which totals of pieces no edge changes.
+    """
+
+    size: int
+    groups: int
+    between: Ints
+    across: Ints
+    away: Ints
+    listed: Ints | None
+    exact: ExactParts
+    pieces: Ints
+    piece_exact: ExactParts
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return where segments begin: no edge leads from one segment to another of the same line."""
+        return _starts(self.size, self.between)
+
+    @cached_property
+    def open(self) -> bool:
+        """Tell whether some segment's total is not exact."""
+        return not bool(self.exact.alone.all())
+
+    @cached_property
+    def reach(self) -> Ints:
+        """Return the furthest atom of the own line that an edge joins to each atom, at least itself."""
+        reach = np.arange(self.size)
+        np.maximum.at(reach, self.between[:, 0], self.between[:, 1])
+        return reach
+
+
+def line(graph: RecordGraph, tally: Tally) -> Line:
+    """Return the line of a tally's last shown column.
+
+    Args:
+        graph: The secret graph projected on the tally's columns, in the same order.
+        tally: Counts whose last shown column is the axis.
+
+    Proof note:
+        Requires: no touched facts; the strategy's loss over a pair of one line grows with the run of
+                  atoms between its ends, and each atom's own loss rises or falls along the line.
+        Ensures:  the largest loss over `between`, `across` and `away` is at least that over all edges,
+                  and equal to it unless the line was taken for a full one (too many edges to list, or
+                  filter classes).
+        Because:  an edge either stays on its line, and then the furthest atom in reach loses most; or
+                  leads to another line, and then both ends lose all they have, most at an end of those
+                  in reach; or leaves, and loses what its atom has.
+        Checked:  tests/plan/test_line.py::test_losses_match_enumeration
+    """
+    axis = (len(tally.binnings) if tally.shown is None else tally.shown) - 1
+    binning = tally.binnings[axis]
+    marks, size = tally.marks[axis], binning.bins
+    groups = math.prod(tally.shape[:axis])
+    column = binning.attribute.name
+    block = next(block for block in graph.blocks if column in block.columns)
+    alone = len(block.columns) == 1
+    moves = class_moves(graph, tally, axis) if alone else None
+    found = steps(block.graph, marks, tally.sieve.classes[axis], moves, size) if moves else None
+    listed: Ints | None = None
+    if found is None and graph.edge_count <= MAX_LISTED_EDGES:
+        found, listed = _enumerated(graph, tally, size)
+    elif alone and not _interval_like(block.graph.components, marks):
+        if graph.edge_count <= MAX_LISTED_EDGES:
+            listed = _enumerated(graph, tally, size)[1]
+    if found is None:
+        found = _anything(size, groups)
+    if graph.presence:
+        found = Steps(found.between, found.across, _occupied(tally, size))
+    between = frozen(_furthest(size, found.between))
+    cuts = np.zeros(size, dtype=np.int64)
+    cuts[_starts(size, between)] = 1
+    segments = np.cumsum(cuts) - 1
+    exact = _exact(graph, tally, axis, segments)
+    pieces = segments if listed is None else connect(listed, size)
+    piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
+    across = frozen(_ends(size, found.across))
+    return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
+
+
+def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Ints]:
+    """Return the steps of a graph whose edges can be listed, and the listed pairs of one line."""
+    labels = np.append(tally.labels(), -1)  # "absent" is counted nowhere
+    ends = labels[np.minimum(graph.edges(), len(labels) - 1)]
+    both = (ends >= 0).all(axis=1)
+    lines, atoms = np.divmod(ends, size)
+    same = both & (lines[:, 0] == lines[:, 1])
+    listed = np.unique(np.sort(atoms[same], axis=1), axis=0)
+    away = np.unique(ends[~both & (ends >= 0).any(axis=1)].max(axis=1, initial=-1) % size)
+    listed = listed[listed[:, 0] < listed[:, 1]]
+    return Steps(listed, atoms[both & ~same], away), frozen(listed)
+
+
+def _anything(size: int, groups: int) -> Steps:
+    """Return steps from anywhere to anywhere: sound whatever the edges are."""
+    ends = np.array([0, size - 1])
+    return Steps(np.array([[0, size - 1]]), np.array([[0, 0], ends, ends[::-1]])[: 3 * (groups > 1)], ends)
+
+
+def _interval_like(components: Ints, marks: Ints) -> bool:
+    """Tell whether the counted cells of each component are a run of atoms."""
+    kept = components[marks >= 0]
+    return int((kept[1:] != kept[:-1]).sum()) + 1 <= len(np.unique(kept)) if len(kept) else True
+
+
+def _occupied(tally: Tally, size: int) -> Ints:
+    """Return the atoms that hold a counted cell, on any line."""
+    held = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, size)
+    return np.flatnonzero(held.any(axis=0))
+
+
+def _furthest(size: int, pairs: Ints) -> Ints:
+    """Keep, of pairs of one line, the furthest partner above each atom."""
+    reach = np.arange(size)
+    low, high = pairs.min(axis=1, initial=size), pairs.max(axis=1, initial=-1)
+    np.maximum.at(reach, low, high)
+    kept = np.flatnonzero(reach > np.arange(size))
+    return np.column_stack([kept, reach[kept]])
+
+
+def _ends(size: int, pairs: Ints) -> Ints:
+    """Keep, of pairs of two lines, the lowest and the highest partner of each atom."""
+    low, high = np.full(size, size), np.full(size, -1)
+    for here, there in ((0, 1), (1, 0)):
+        np.minimum.at(low, pairs[:, here], pairs[:, there])
+        np.maximum.at(high, pairs[:, here], pairs[:, there])
+    kept = np.flatnonzero(high >= 0)
+    return np.concatenate([np.column_stack([kept, low[kept]]), np.column_stack([kept, high[kept]])])
+
+
+def _starts(size: int, between: Ints) -> Ints:
+    reach = np.arange(size)
+    reach[between[:, 0]] = between[:, 1]
+    over = np.maximum.accumulate(reach)
+    return np.append(0, np.flatnonzero(over[:-1] < np.arange(1, size)) + 1) if size else np.array([0])
+
+
+def _exact(graph: RecordGraph, tally: Tally, axis: int, segments: Ints) -> ExactParts:
+    """Return which segment totals, or totals of segments of several lines, no edge changes."""
+    own = tally.binnings[axis]
+    count = int(segments.max(initial=-1)) + 1
+    labels = np.where(tally.marks[axis] < 0, -1, segments[np.maximum(tally.marks[axis], 0)])
+    coarse = Binning(own.attribute, frozen(labels), pd.RangeIndex(count))
+    binnings = (*tally.binnings[:axis], coarse, *tally.binnings[axis + 1 :])
+    parts = exact_parts(graph, Tally(binnings, tally.shown, tally.condition))
+    return _untied(parts, count)
+
+
+def _untied(parts: ExactParts, count: int) -> ExactParts:
+    """Drop totals that two segments of one line share: they would tie them together."""
+    members = np.flatnonzero(parts.total_of >= 0)
+    lines = members // max(count, 1)
+    pairs, many = np.unique(
+        np.column_stack([parts.total_of[members], lines]), axis=0, return_counts=True
+    )
+    tied = np.isin(parts.total_of, pairs[many > 1, 0]) | (parts.total_of < 0)
+    total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
+    found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)
+    return ExactParts(parts.alone, total_of, len(found))

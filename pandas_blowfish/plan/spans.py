@@ -1,0 +1,126 @@
+"""Questions along a line: sums of runs of atoms, for every line of a tally. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.plan.spread import Spread
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.graph import Ints, frozen
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """The sums of atoms start..stop-1, asked of each line of a tally.
+
+    Attributes:
+        tally: What is counted; its last shown column is the axis.
+        kind: "cells", "prefixes", "all" (every range) or "ranges" (those given).
+        given: Starts and stops of the ranges, for "ranges".
+        labels: Makes the index of one line's answers.
+    """
+
+    tally: Tally
+    kind: str
+    given: tuple[Ints, Ints]
+    labels: Callable[[], pd.Index[Any]]
+    shown: int | None = None  # atoms that are asked about, where not all are
+
+    @property
+    def size(self) -> int:
+        """Return the number of atoms."""
+        return self.shown or self.tally.shape[self.axis]
+
+    @property
+    def axis(self) -> int:
+        """Return the place of the axis among the tally's columns."""
+        return (len(self.tally.binnings) if self.tally.shown is None else self.tally.shown) - 1
+
+    @property
+    def groups(self) -> int:
+        """Return the number of lines."""
+        return math.prod(self.tally.shape[: self.axis])
+
+    @property
+    def per_line(self) -> int:
+        """Return the number of answers of one line."""
+        if self.kind == "ranges":
+            return len(self.given[0])
+        return self.size * (self.size + 1) // 2 if self.kind == "all" else self.size
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Return starts and stops of one line's answers."""
+        atoms = np.arange(self.size)
+        if self.kind == "cells":
+            return frozen(atoms), frozen(atoms + 1)
+        if self.kind == "prefixes":
+            return frozen(atoms * 0), frozen(atoms + 1)
+        if self.kind == "all":
+            low, high = np.triu_indices(self.size)
+            return frozen(low), frozen(high + 1)
+        return self.given
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of all answers: groups outermost."""
+        outer = [binning.index for binning in self.tally.binnings[: self.axis]]
+        inner = self.labels()
+        if not outer:
+            return inner
+        if isinstance(inner, pd.MultiIndex):
+            lines = pd.MultiIndex.from_product(outer) if len(outer) > 1 else outer[0]
+            frames = [lines.repeat(len(inner)).to_frame(index=False)]
+            frames.append(pd.concat([inner.to_frame(index=False)] * len(lines), ignore_index=True))
+            return pd.MultiIndex.from_frame(pd.concat(frames, axis=1))
+        return pd.MultiIndex.from_product([*outer, inner])
+
+    def only(self, starts: Ints, stops: Ints) -> Spans:
+        """Return other ranges of the same lines."""
+        return Spans(self.tally, "ranges", (starts, stops), self.labels, self.shown)
+
+    def cut(self, size: int) -> Spans:
+        """Return the same kind of question about the first atoms alone."""
+        return Spans(self.tally, self.kind, self.given, self.labels, size)
+
+    def answers(self, positions: Floats) -> Floats:
+        """Return the answers from cumulative counts, lines x (size + 1)."""
+        if self.kind == "cells":
+            return np.diff(positions, axis=1).ravel()
+        starts, stops = self.ends
+        return (positions[:, stops] - positions[:, starts]).ravel()
+
+    def variances(self, spread: Spread) -> Floats:
+        """Return the variance of every answer."""
+        if self.kind == "cells" and not spread.nest.line.open:
+            return np.tile(spread.atoms(), self.groups)
+        found, cuts = spread.ranges(*self.ends), spread.cuts()
+        if not cuts.any():
+            return np.tile(found.base, self.groups)
+        before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
+        last, after = found.last, np.minimum(found.first + 1, found.last)
+        less = found.low**2 * cuts[:, found.first] + found.high**2 * cuts[:, last]
+        less += np.where(found.first == last, 0.0, before[:, last] - before[:, after])
+        return np.asarray(np.maximum(found.base - less, 0.0)).ravel()
+
+    def mean_variance(self, spread: Spread) -> float:
+        """Return the mean variance of the answers; in linear time for every range, too."""
+        if self.kind != "all":
+            return float(self.variances(spread).mean())
+        k = self.size
+        prefixes = Spans(self.tally, "prefixes", self.given, self.labels, self.shown)
+        each = float(prefixes.variances(spread).sum()) / self.groups
+        # the sum over all pairs of positions of Var(P_b - P_a) is (k + 1) sum Var(P) - Var(sum P)
+        whole, follows = spread.weighted(np.arange(k, 0, -1, dtype=np.float64))
+        whole -= float((follows**2 * spread.cuts()).sum()) / self.groups
+        return ((k + 1) * each - whole) / self.per_line

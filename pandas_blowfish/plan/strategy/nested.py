@@ -1,0 +1,221 @@
+"""A nest with scales: the measurement behind ordered, hierarchical and wavelet strategies.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.line import Line
+from pandas_blowfish.plan.nest import Layout, Nest
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.spread import Spread
+from pandas_blowfish.plan.strategy.identity import MAX_NONZEROS, PROOF_EXACT
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.graph import Ints
+
+Floats = NDArray[np.float64]
+
+PROOF = (
+    "{rows} on each line: a neighbouring table moves one row along one edge of the policy. The edge that "
+    "loses most changes the rows by {sensitivity} in L1, and with the scales {scales} it loses exactly "
+    "{loss} <= epsilon = {epsilon}. Rows of scale 0 are totals that no edge changes: they are the same in "
+    "all neighbouring tables and cost nothing. Estimates use all rows (generalised least squares), which is "
+    "post-processing."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """Rows of a nest with one scale a family, and exact totals.
+
+    Attributes:
+        name: The strategy's name.
+        asked: The questions.
+        line: The axis and what edges do on it.
+        layout: Which rows.
+        weights: One whole number a family: scales are in inverse proportion to them.
+        epsilon: What may be lost.
+
+    Proof note:
+        Requires: no touched facts; `Nest.patterns` as its note says.
+        Ensures:  privacy loss <= epsilon, with equality unless the line was taken for a full one.
+        Because:  the scales are the weights' inverses times the exact loss of the weights over epsilon,
+                  in fractions, so the largest pattern loses exactly epsilon.
+        Checked:  tests/privacy/test_line_loss.py::test_every_threshold_spacing_and_branching
+    """
+
+    name: str
+    asked: Spans
+    line: Line
+    layout: Layout
+    weights: tuple[int, ...]
+    epsilon: Fraction
+
+    @property
+    def proof_id(self) -> str:
+        """Return where PROOFS.md argues it."""
+        return self.name
+
+    @property
+    def tally(self) -> Tally:
+        """Return what is counted."""
+        return self.asked.tally
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+        return self.asked.index
+
+    @cached_property
+    def nest(self) -> Nest:
+        """Return the runs that are measured."""
+        return Nest(self.line, self.layout)
+
+    @cached_property
+    def _patterns(self) -> Ints:
+        return self.nest.patterns()
+
+    @cached_property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy rows between neighbours."""
+        return Fraction(int(self._patterns.sum(axis=1).max(initial=0)))
+
+    @cached_property
+    def family_scales(self) -> tuple[Fraction, ...]:
+        """Return the scale of each family: the weights' inverses, as large as epsilon asks for."""
+        loss = max((_dot(pattern, self.weights) for pattern in self._patterns.tolist()), default=0)
+        return tuple(Fraction(loss, weight) / self.epsilon for weight in self.weights)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a measured row: line after line family by family, then exact totals."""
+        sizes, exact = self.nest.sizes, self.line.exact
+        one = np.repeat(np.arange(len(sizes), dtype=np.int16), sizes)
+        free = np.full(int(exact.alone.sum()) + exact.totals, len(sizes), dtype=np.int16)
+        codes = np.concatenate([np.tile(one, self.line.groups), free])
+        return Scales([*self.family_scales, Fraction(0)], codes)
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        if self.sensitivity == 0:
+            return PROOF_EXACT
+        pairs = zip(self.nest.families, self.family_scales, strict=True)
+        return PROOF.format(
+            rows=", ".join(self.nest.families),
+            sensitivity=self.sensitivity,
+            scales=", ".join(f"{scale} ({family})" for family, scale in pairs),
+            loss=self.epsilon,
+            epsilon=self.epsilon,
+        )
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the layout and weights as plain data, to read a stored answer by."""
+        return {"layout": self.layout.to_dict(), "weights": list(self.weights)}
+
+    @classmethod
+    def from_form(cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Nested:
+        """Return the measurement that `form` described."""
+        return cls(name, asked, line, Layout.from_dict(form["layout"]), tuple(form["weights"]), epsilon)
+
+    @cached_property
+    def family_variances(self) -> list[float]:
+        """Return the variance of the noise of each family."""
+        return [variance(scale) for scale in self.family_scales]
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Return how estimates vary."""
+        return Spread(self.nest, [max(each, 1e-300) for each in self.family_variances])
+
+    @cached_property
+    def variances(self) -> Floats:
+        """Return the variance of each answer before shape constraints."""
+        return self.asked.variances(self.spread)
+
+    @cached_property
+    def mse(self) -> float:
+        """Return the mean variance of the answers."""
+        return self.asked.mean_variance(self.spread)
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact value of every measured row, from the bins' counts."""
+        by_line = counts.reshape(self.line.groups, -1)
+        seen = by_line[:, ::-1] if self.layout.mirrored else by_line
+        rows = self.nest.rows(_positions(seen))
+        exact = self.line.exact
+        segments = np.add.reduceat(by_line, self.line.starts, axis=1).ravel()
+        shared = np.zeros(exact.totals, dtype=np.int64)
+        inside = exact.total_of >= 0
+        np.add.at(shared, exact.total_of[inside], segments[inside])
+        return np.concatenate([rows.ravel(), segments[exact.alone], shared])
+
+    def split(self, values: Ints) -> tuple[Floats, Floats, Floats]:
+        """Return measured values as noisy rows (lines x rows), exact totals (or NaN) and shared ones."""
+        exact, groups = self.line.exact, self.line.groups
+        rows = groups * sum(self.nest.sizes)
+        alone = int(exact.alone.sum())
+        totals = np.full(len(exact.alone), np.nan)
+        totals[exact.alone] = values[rows : rows + alone]
+        noisy = values[:rows].astype(np.float64).reshape(groups, -1)
+        return noisy, totals.reshape(groups, -1), values[rows + alone :].astype(np.float64)
+
+    def matrix(self) -> Any:
+        """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
+        from scipy.sparse import csr_array, kron, vstack
+
+        lines, size, exact = self.line.groups, self.line.size, self.line.exact
+        labels = self.tally.labels()
+        lengths = sum(int((end - begin).sum()) for begin, end in self.nest.parts())
+        most = lengths * (1 + self.layout.wavelet) * max(1, len(labels) // size) + 2 * len(labels)
+        if most > MAX_NONZEROS:
+            raise DomainTooLargeError(
+                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
+            )
+        parts = []
+        for first in range(0, size, 256):  # what one row in each atom would add
+            atoms = np.zeros((min(256, size - first), size), dtype=np.int64)
+            atoms[np.arange(len(atoms)), first + np.arange(len(atoms))] = 1
+            seen = atoms[:, ::-1] if self.layout.mirrored else atoms
+            parts.append(csr_array(self.nest.rows(_positions(seen))))
+        rows = kron(np.eye(lines, dtype=np.int64), vstack(parts).T)
+        cut = np.zeros(size, dtype=np.int64)
+        cut[self.line.starts[1:]] = 1
+        segment = (np.cumsum(cut) + np.arange(lines)[:, None] * len(self.line.starts)).ravel()
+        alone = int(exact.alone.sum())
+        row_of = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
+        row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[segment]
+        free = ones(row_of, alone + exact.totals)
+        return (vstack([rows, free]) @ ones(labels, lines * size).tocsr()).tocsr()
+
+
+def ones(row_of: Ints, rows: int) -> Any:
+    """Return a sparse matrix with a one in each column that has a row, -1 standing for none."""
+    from scipy.sparse import coo_array
+
+    kept = np.flatnonzero(row_of >= 0)
+    ones = np.ones(len(kept), dtype=np.int64)
+    return coo_array((ones, (row_of[kept], kept)), shape=(rows, len(row_of))).tocsr()
+
+
+def _positions(counts: Ints) -> Ints:
+    """Return cumulative counts, lines x (atoms + 1)."""
+    return np.concatenate([np.zeros((len(counts), 1), dtype=np.int64), np.cumsum(counts, axis=1)], axis=1)
+
+
+def _dot(pattern: list[int], weights: tuple[int, ...]) -> int:
+    return sum(many * weight for many, weight in zip(pattern, weights, strict=True))
