@@ -13,11 +13,15 @@ import pandas as pd
 from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.again import hist_again, quantile_again, range_again
 from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.count import plan_count
+from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import Opened, opened, protect
+from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
+from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt, interval, receipt_of
 
@@ -92,15 +96,17 @@ class BlowfishAccessor:
 
     def hist(
         self,
-        columns: Any,
+        columns: Any = None,
         *,
-        epsilon: Any,
+        epsilon: Any = None,
         bins: Any = None,
         strategy: str = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
         """Release how many rows lie in each cell of one or several columns.
+
+        On a released `cumhist`, without arguments: the counts it tells, free.
 
         Args:
             columns: A column, or a list of them: the index lists their full declared domain.
@@ -116,9 +122,88 @@ class BlowfishAccessor:
             A frame with `count` and `std` (standard error before shape constraints), its receipt in
             `attrs["blowfish"]` and at `.blowfish.receipt`.
         """
+        if columns is None and epsilon is None:
+            return hist_again(self._frame)
         source = self._opened()
         plan = plan_hist(
             source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def cumhist(
+        self,
+        column: Any,
+        *,
+        epsilon: Any,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie at or below each value of an ordered column.
+
+        Rows with a missing value are left out. The frame has `count` (never falling, ending at the row
+        count where that is public), `std`, and `cdf`, the share of the release's own total.
+        """
+        source = self._opened()
+        plan = plan_cumhist(source.policy, column, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name, build=cumulative)
+
+    def quantile(
+        self,
+        column: Any = None,
+        q: Any = None,
+        *,
+        epsilon: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release the values below which shares q of the rows lie; 0.5, the median, by default.
+
+        On a released `cumhist` or `hist`, with the shares alone: what it tells, free.
+
+        Returns:
+            A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
+            far it moves when the cumulative count there is off by its standard error.
+        """
+        if epsilon is None and (q is None or column is None):
+            shares = column if q is None else q
+            return quantile_again(self._frame, 0.5 if shares is None else shares)
+        source, shares = self._opened(), 0.5 if q is None else q
+        plan = plan_quantile(
+            source.policy, column, shares, epsilon=epsilon, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name, build=quantile_frame)
+
+    def range(
+        self,
+        columns: Any = None,
+        bounds: Any = None,
+        *,
+        epsilon: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie in each of some ranges of an ordered column.
+
+        On a released `cumhist` or `hist`, with the ranges alone: what it tells, free.
+
+        Args:
+            columns: The column.
+            bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
+                high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
+                asks for every range.
+            epsilon: What the release may cost.
+            strategy: "auto", or the name of what to measure.
+            post: True for counts that agree with each other and with what is exact.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+        """
+        if epsilon is None and (bounds is None or columns is None):
+            return range_again(self._frame, columns if bounds is None else bounds)
+        source = self._opened()
+        plan = plan_range(
+            source.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self._scope
         )
         return answer(plan, self._frame, source, post=post, name=name)
 
@@ -162,6 +247,20 @@ class BlowfishAccessor:
     def interval(self, level: Any = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count of a released frame."""
         return interval(self._frame, level)
+
+    def plot(self, *, ax: Any = None, level: Any = 0.95) -> Any:
+        """Draw a released frame with its error bars, or a cumulative one with its band.
+
+        Args:
+            ax: The matplotlib Axes to draw on; None for new ones.
+            level: The probability that the bars, or the band, hold the true answer.
+
+        Returns:
+            The Axes.
+        """
+        from pandas_blowfish.explain.plot import plot
+
+        return plot(self._frame, ax=ax, level=level)
 
     def _opened(self) -> Opened:
         return opened(self._frame.attrs.get("blowfish"))

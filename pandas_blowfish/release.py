@@ -13,10 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, NotReleasedError
-from pandas_blowfish.plan.law import reach, variance
+from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.plan.law import reach, variance, widest
 from pandas_blowfish.plan.plan import Plan
 
 RECORD = "blowfish"
+Floats = NDArray[np.float64]
 
 
 class Receipt(dict[str, Any]):
@@ -43,48 +45,101 @@ def receipt_of(frame: pd.DataFrame) -> Receipt:
     return Receipt(record)
 
 
-def released(plan: Plan, answers: NDArray[np.float64], receipt: Mapping[str, Any]) -> pd.DataFrame:
+def released(plan: Plan, solved: Solved, receipt: Mapping[str, Any]) -> pd.DataFrame:
     """Return the answers as a frame: `count`, `std`, the full declared domain, the receipt in attrs."""
-    frame = pd.DataFrame({"count": answers, "std": plan.std}, index=plan.index)
+    return with_receipt({"count": solved.answers, "std": plan.std}, plan.index, receipt)
+
+
+def with_receipt(
+    columns: Mapping[str, NDArray[np.float64]], index: pd.Index[Any], receipt: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return a released frame: named columns, an index, and the receipt in attrs."""
+    frame = pd.DataFrame(dict(columns), index=index)
     frame.attrs[RECORD] = dict(receipt)
     return frame
 
 
 def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
-    """Return `low` and `high` that hold the true count with at least this probability, row by row.
+    """Return `low` and `high` that hold the true answer with at least this probability, row by row.
+
+    Quantiles are the exception: theirs are the released value and error, taken for a normal law.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row.
-        Because:  |noise| <= t with that probability (`law.reach`). A shaped count is max(0, noisy - s)
+        Because:  of a count with one noise, |noise| <= t with that probability (`law.reach`); of an
+                  estimate from many, t is `law.widest` standard errors. A shaped count is max(0, noisy - s)
                   with s between the receipt's shifts, so a positive one is within t of the truth after
-                  adding s back, and a zero one says only that the noisy answer was at most s.
+                  adding s back, and a zero one says only that the noisy answer was at most s; a shaped
+                  sum is the unbiased one less a shift.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
+    receipt = _usable(frame)
+    value = frame["value" if receipt["verb"] == "quantile" else "count"]
+    std = frame["std"].to_numpy(dtype=float)
+    if receipt["verb"] == "quantile":
+        low, high = _around(value, std, level)
+    else:
+        low, high = _bounds(receipt, value.to_numpy(dtype=float), std, level)
+    bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
+    bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
+    return bounds
+
+
+def _usable(frame: pd.DataFrame) -> Receipt:
+    """Return the receipt of a frame whose errors are still those that were released."""
     receipt = receipt_of(frame)
-    if not {"scale", "post", "shift_low", "shift_high"} <= set(receipt):
+    if not {"scale", "scale_low", "post", "shift_low", "shift_high", "std_low", "std_high"} <= set(receipt):
         raise NotReleasedError()
-    for column in ("count", "std"):
+    for column in ("value" if receipt.get("verb") == "quantile" else "count", "std"):
         if column not in frame.columns:
             raise FrameError(
                 f"the release has no column {column!r} any more", fix="ask it of the release as returned."
             )
-    scale = Fraction(receipt["scale"])
-    spread = reach(scale, level)
-    count, std = (frame[column].to_numpy(dtype=float) for column in ("count", "std"))
-    noisy = std > 0
-    if not np.isclose(std[noisy], math.sqrt(variance(scale)), rtol=1e-12, atol=0).all():
+    if receipt["verb"] == "quantile":
+        return receipt
+    if "derived" in receipt and receipt["post"]:
+        raise FrameError(
+            "these answers come from counts that were shaped",
+            fix="ask the release itself, or release it with post=False.",
+        )
+    std = frame["std"].to_numpy(dtype=float)
+    if receipt["strategy"] == "dawa":
+        raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
+    slack = 1 if "derived" not in receipt else math.inf
+    inside = (std >= receipt["std_low"] * (1 - 1e-9)) & (std <= receipt["std_high"] * (1 + 1e-9) * slack)
+    if slack == 1 and not (inside | (std == 0)).all():
         raise FrameError(
             "these are not the counts that were released",
             fix="ask for the interval before you sum, scale or round.",
         )
+    return receipt
+
+
+def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+    scale, finest = Fraction(receipt["scale"]), Fraction(receipt["scale_low"])
+    noisy, plain = std > 0, receipt["proof"] == "identity" and receipt["verb"] in ("hist", "count")
+    spread = np.full(len(std), float(reach(scale, level)))
+    if not plain or "derived" in receipt:
+        rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
+        spread = widest(level) * std * rounding + 1
+    least, most = (receipt["shift_low"], receipt["shift_high"]) if receipt["post"] else (0.0, 0.0)
     if not receipt["post"]:
-        low, high = count - spread * noisy, count + spread * noisy
-    else:
-        least, most = receipt["shift_low"], receipt["shift_high"]
-        low = np.where(noisy, np.maximum(np.where(count > 0, count + least - spread, 0.0), 0.0), count)
-        high = np.where(noisy, np.maximum(count + most + spread, 0.0), count)
-    bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
-    bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
-    return bounds
+        return count - spread * noisy, count + spread * noisy
+    low = count + least - spread
+    if plain:
+        low = np.where(count > 0, low, 0.0)
+    low = np.where(noisy, np.maximum(low, 0.0), count)
+    return low, np.where(noisy, np.maximum(count + most + spread, 0.0), count)
+
+
+def _around(value: pd.Series[Any], std: Floats, level: Any) -> tuple[Any, Any]:
+    """Return a quantile's bounds in its own units."""
+    if isinstance(value.dtype, pd.CategoricalDtype):
+        raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
+    width = widest(level) * std
+    if pd.api.types.is_datetime64_any_dtype(value.dtype):
+        step = pd.to_timedelta(np.nan_to_num(width), unit="ns")
+        return value - step, value + step
+    return value - width, value + width

@@ -6,6 +6,7 @@ Free post-processing: never sees rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floa
     pieces = dict(
         zip(
             nest.families,
-            (noisy[:, a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)),
+            (noisy[:, a:b] for a, b in pairwise(cuts)),
             strict=True,
         )
     )

@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
+from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.count import tally, unsealed
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.strategy.dawa import Dawa
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
 
@@ -59,6 +61,8 @@ def measure(
     """
     for scale in plan.scales.values:
         check_scale(scale)
+    if isinstance(plan.measurement, Dawa):
+        check_scale(plan.measurement.partition_scale)
     if replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
@@ -67,7 +71,9 @@ def measure(
         raise StaleFrameError(dataset.name, stale)
     entry, budget = ledger.charge(dataset.name, plan.cost, {**facts, "noise": noise_law()}, name=name)
     counts = tally(frame, plan.measurement.tally, clip=dataset.binding["outside"] == "clip")
-    values = _noisy(plan, plan.measurement.measured(counts))
+    exact = np.clip(plan.measurement.measured(counts), -LIMIT, LIMIT)
+    adaptive = plan.measurement
+    values = bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
     if name is None:
         return Measured(values, entry, budget)
     # another process may have been asked the same meanwhile: a name stands for one answer, the first
@@ -83,15 +89,14 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     if found is None:
         return None
     entry, answer = found
-    # an answer is read by the strategy that measured it, so that one must be today's too
-    if any(entry.body.get(key) != facts.get(key) for key in ("query", "strategy", "sensitivity", "scale")):
+    if entry.body.get("query") != facts.get("query"):
         raise NameTakenError(dataset, name, entry.body.get("call"))
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 
 def _noisy(plan: Plan, exact: Ints) -> Ints:
     """Return the measured rows with noise of their own scale each."""
-    values = np.clip(exact, -LIMIT, LIMIT)
+    values = exact.copy()
     for code, scale in enumerate(plan.scales.values):
         rows = np.flatnonzero(plan.scales.codes == code)
         if scale > 0 and len(rows):

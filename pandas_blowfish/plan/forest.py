@@ -40,7 +40,7 @@ class Forest:
         up, steps = self.parent.copy(), (self.parent != np.arange(len(self.parent))).astype(np.int64)
         while (up != up[up]).any():
             steps, up = steps + steps[up], up[up]
-        return steps
+        return np.asarray(steps)
 
     def sums(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for each atom the count at or under it, lines x atoms."""
@@ -121,4 +121,6 @@ def _ordered(parent: Ints) -> Forest:
     for atom in order[::-1].tolist():
         if above[atom] != atom:
             under[above[atom]] += under[atom]
-    return Forest(frozen(parent), frozen(np.asarray(order, dtype=np.int64)), frozen(np.array(under, dtype=np.int64)))
+    return Forest(
+        frozen(parent), frozen(np.asarray(order, dtype=np.int64)), frozen(np.array(under, dtype=np.int64))
+    )

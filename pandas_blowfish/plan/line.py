@@ -18,7 +18,8 @@ from pandas_blowfish.plan.classes import class_moves
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.steps import Steps, steps
 from pandas_blowfish.plan.workload import Binning, Tally
-from pandas_blowfish.policy.graph import Ints, connect, frozen
+from pandas_blowfish.policy.graph import Explicit, Ints, SecretGraph, connect, frozen
+from pandas_blowfish.policy.missing import WithMissing
 from pandas_blowfish.policy.product import RecordGraph
 
 MAX_LISTED_EDGES = 2_000_000
@@ -34,8 +35,8 @@ class Line:
         between: Pairs x < y of atoms of one line: the furthest y that an edge joins to each x.
         across: Pairs of atoms of two lines: the lowest and the highest that an edge joins to each.
         away: Atoms that a row can leave for where nothing is counted.
-        listed: Every pair of one line that an edge joins, where they are few and no run of atoms holds
-            exactly the reached ones; else None.
+        listed: Every pair of one line that an edge joins, where edges were listed one by one or a
+            component is not a run of atoms, and they are not too many; else None.
         exact: Which totals of a segment of a line no edge changes.
         pieces: The connected piece of each atom: its segment, or finer where edges are listed.
         piece_exact: Which totals of pieces no edge changes.
@@ -95,13 +96,12 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     block = next(block for block in graph.blocks if column in block.columns)
     alone = len(block.columns) == 1
     moves = class_moves(graph, tally, axis) if alone else None
-    found = steps(block.graph, marks, tally.sieve.classes[axis], moves, size) if moves else None
+    found = steps(block.graph, marks, tally.sieve.classes[axis], moves) if moves else None
     listed: Ints | None = None
     if found is None and graph.edge_count <= MAX_LISTED_EDGES:
         found, listed = _enumerated(graph, tally, size)
-    elif alone and not _interval_like(block.graph.components, marks):
-        if graph.edge_count <= MAX_LISTED_EDGES:
-            listed = _enumerated(graph, tally, size)[1]
+    elif graph.edge_count <= MAX_LISTED_EDGES and _irregular(block.graph, marks):
+        listed = _enumerated(graph, tally, size)[1]
     if found is None:
         found = _anything(size, groups)
     if graph.presence:
@@ -136,10 +136,12 @@ def _anything(size: int, groups: int) -> Steps:
     return Steps(np.array([[0, size - 1]]), np.array([[0, 0], ends, ends[::-1]])[: 3 * (groups > 1)], ends)
 
 
-def _interval_like(components: Ints, marks: Ints) -> bool:
-    """Tell whether the counted cells of each component are a run of atoms."""
-    kept = components[marks >= 0]
-    return int((kept[1:] != kept[:-1]).sum()) + 1 <= len(np.unique(kept)) if len(kept) else True
+def _irregular(graph: SecretGraph, marks: Ints) -> bool:
+    """Tell whether edges were listed one by one, or some component is not a run of atoms."""
+    if isinstance(graph.inner if isinstance(graph, WithMissing) else graph, Explicit):
+        return True
+    kept = graph.components[marks >= 0]
+    return bool(len(kept)) and int((kept[1:] != kept[:-1]).sum()) + 1 > len(np.unique(kept))
 
 
 def _occupied(tally: Tally, size: int) -> Ints:
@@ -189,9 +191,7 @@ def _untied(parts: ExactParts, count: int) -> ExactParts:
     """Drop totals that two segments of one line share: they would tie them together."""
     members = np.flatnonzero(parts.total_of >= 0)
     lines = members // max(count, 1)
-    pairs, many = np.unique(
-        np.column_stack([parts.total_of[members], lines]), axis=0, return_counts=True
-    )
+    pairs, many = np.unique(np.column_stack([parts.total_of[members], lines]), axis=0, return_counts=True)
     tied = np.isin(parts.total_of, pairs[many > 1, 0]) | (parts.total_of < 0)
     total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
     found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)

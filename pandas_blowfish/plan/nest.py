@@ -90,7 +90,9 @@ class Nest:
         starts = line.starts
         if layout.mirrored:
             starts = np.sort(self.size - np.append(starts[1:], self.size))
-        self.segments = Level(starts, np.append(starts[1:], self.size), starts * 0, np.array([0, len(starts)]))
+        self.segments = Level(
+            starts, np.append(starts[1:], self.size), starts * 0, np.array([0, len(starts)])
+        )
         longest = int((self.segments.end - self.segments.begin).max(initial=1))
         self.width = min(layout.spacing or longest, longest)
         self.blocks = refine(self.segments.begin, self.segments.end, self.width)
@@ -243,6 +245,6 @@ def _largest(patterns: Ints) -> Ints:
     patterns = patterns[np.unique(patterns @ radix, return_index=True)[1]]
     if len(patterns) > 400:
         return patterns
-    over = (patterns[:, None, :] <= patterns[None, :, :]).all(axis=2)
+    over = np.asarray((patterns[:, None, :] <= patterns[None, :, :]).all(axis=2))
     np.fill_diagonal(over, False)
     return patterns[~over.any(axis=1)]

@@ -16,9 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.oracle import edge_loss
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 
@@ -33,13 +36,17 @@ class Plan:
         measurement: The strategy: measured rows, scales, answers.
         query: The question as plain data.
         considered: Every strategy that was considered.
+        asked: The question, in one or several ways that have the same answers.
+        way: Which of these the measurement answers.
     """
 
     policy: Policy
     epsilon: Fraction
-    measurement: Identity
+    measurement: Measurement
     query: Mapping[str, Any]
-    considered: tuple[Identity, ...]
+    considered: tuple[Measurement, ...]
+    asked: tuple[Tally | Spans, ...]
+    way: int = 0
 
     @property
     def strategy(self) -> str:
@@ -59,7 +66,7 @@ class Plan:
     @property
     def scale(self) -> Fraction:
         """Return the largest noise scale."""
-        return max(self.scales.values)
+        return max(self.scales.values, default=Fraction(0))
 
     @property
     def scales(self) -> Scales:
@@ -71,7 +78,7 @@ class Plan:
         """Return the question as the call that asks it."""
         names = self.query["columns"]
         inside = [repr(names[0] if len(names) == 1 else names)] if names else []
-        rest = ("bins", "strategy")
+        rest = ("bins", "bounds", "q", "strategy")
         inside += [f"{key}={self.query[key]!r}" for key in rest if self.query.get(key) is not None]
         steps = [f"where({text!r})" for text in self.query.get("where", ())]
         steps += [f"groupby({self.query['groupby']!r})"] if "groupby" in self.query else []
@@ -86,7 +93,7 @@ class Plan:
     @property
     def index(self) -> pd.Index[Any]:
         """Return the index of the answers."""
-        return self.measurement.tally.index
+        return self.measurement.index
 
     @property
     def proof(self) -> str:
@@ -105,18 +112,23 @@ class Plan:
     @cached_property
     def mse(self) -> float:
         """Return the expected squared error, mean over the answers, before shape constraints."""
-        return float(self.measurement.variances.mean())
+        return self.measurement.mse
 
     @property
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
-        rows = [(each.name, each.sensitivity, float(each.variances.mean())) for each in self.considered]
+        rows = [(each.name, each.sensitivity, each.mse) for each in self.considered]
         return pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
             "mse", ignore_index=True
         )
 
     def privacy_loss(self) -> Fraction | float:
-        """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon)."""
+        """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon).
+
+        What measures as the rows suggest has no matrix to enumerate: its proven bound is returned.
+        """
+        if isinstance(self.measurement, Dawa):
+            return self.measurement.loss
         edges = self.policy.graph.project(self.domain.columns).edges()
         return edge_loss(self.matrix(), self.scales, edges).value
 
@@ -129,13 +141,23 @@ class Plan:
             "strategy": self.strategy,
             "costs": f"epsilon {self.cost}" if noisy else "nothing: no edge of the policy changes the answer",
             "sensitivity": str(self.sensitivity),
-            "noise": f"discrete Laplace, scale {self.scale}" if noisy else "none, the answer is exact",
-            "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared, before shape constraints)",
+            "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
+            "typical error": self._typical(),
             "exact for free": self._free(),
         }
 
+    def _noise(self) -> str:
+        used = sorted({scale for scale in self.scales.values if scale})
+        return f"scale {used[-1]}" if len(used) == 1 else f"scales {', '.join(map(str, used))}"
+
+    def _typical(self) -> str:
+        if np.isnan(self.mse):
+            return "depends on the rows: not known before the release"
+        return f"+-{self.mse**0.5:,.3g} a count (root mean squared, before shape constraints)"
+
     def _free(self) -> str:
-        exact = int((self.scales.codes == 1).sum()) if self.sensitivity else len(self.index)
+        free = [code for code, scale in enumerate(self.scales.values) if not scale]
+        exact = int(np.isin(self.scales.codes, free).sum()) if self.sensitivity else len(self.index)
         return f"{exact:,} count{'s' * (exact > 1)} or total{'s' * (exact > 1)}" if exact else "nothing"
 
     def __repr__(self) -> str:

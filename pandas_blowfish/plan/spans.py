@@ -104,9 +104,13 @@ class Spans:
         """Return the variance of every answer."""
         if self.kind == "cells" and not spread.nest.line.open:
             return np.tile(spread.atoms(), self.groups)
-        found, cuts = spread.ranges(*self.ends), spread.cuts()
-        if not cuts.any():
-            return np.tile(found.base, self.groups)
+        starts, stops = self.ends
+        found, cuts = spread.ranges(starts, stops), spread.cuts()
+        line = spread.nest.line
+        if not line.open:  # from one segment's edge to another's everything is exact
+            known = np.append(line.starts, self.size)
+            exact = np.isin(starts, known) & np.isin(stops, known)
+            return np.tile(np.where(exact, 0.0, np.maximum(found.base, 0.0)), self.groups)
         before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
         last, after = found.last, np.minimum(found.first + 1, found.last)
         less = found.low**2 * cuts[:, found.first] + found.high**2 * cuts[:, last]

@@ -26,7 +26,7 @@ class Steps:
     away: Ints
 
 
-def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves, size: int) -> Steps | None:
+def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> Steps | None:
     """Return the steps along a line, or None where this graph has no closed form for them.
 
     Args:
@@ -34,7 +34,6 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves, siz
         marks: The atom of each cell, -1 for none.
         classes: The filter class of each cell.
         moves: Which classes edges may join.
-        size: The number of atoms.
     """
     inner = graph.inner if isinstance(graph, WithMissing) else graph
     reached = _reached(inner)
@@ -46,7 +45,9 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves, siz
         return None
     star = graph._star() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
     inside = classes[: inner.size]
-    between = np.concatenate([*_pairs(reached, inside, moves.between), _allowed(star, classes, moves.between)])
+    between = np.concatenate(
+        [*_pairs(reached, inside, moves.between), _allowed(star, classes, moves.between)]
+    )
     across = np.concatenate([*_pairs(reached, inside, moves.across), _allowed(star, classes, moves.across)])
     still = np.flatnonzero(moves.across_still[classes])
     across = np.concatenate([across, np.column_stack([still, still])])

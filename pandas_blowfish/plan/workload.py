@@ -140,8 +140,12 @@ def describe_bins(bins: Any) -> Any:
         return [[str(key), describe_bins(value)] for key, value in bins.items()]
     if not isinstance(bins, list):
         return bins
-    values = [canonical_value(value) for value in bins]
-    if len(values) <= MAX_LISTED:
+    return shortened([canonical_value(value) for value in bins])
+
+
+def shortened(values: Any) -> Any:
+    """Return plain data as it is, a long list as its hash."""
+    if not isinstance(values, list) or len(values) <= MAX_LISTED:
         return values
     digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
     return f"{len(values):,} values, sha256 {digest}"
@@ -167,6 +171,8 @@ def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
 def _binning(attribute: Attribute, bins: Any) -> Binning:
     if bins is None:
         return Binning(attribute, None, attribute.index())
+    if isinstance(bins, Binning):
+        return bins
     if isinstance(bins, Mapping):
         return _groups(attribute, bins)
     if not attribute.ordered:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.infer.simplex import Shaped, shape
+from pandas_blowfish.errors import ArgumentError, NameTakenError
+from pandas_blowfish.infer.solve import Solved, solve
 from pandas_blowfish.kernel.measure import Measured, measure
+from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
 
 
-def answer(plan: Plan, frame: pd.DataFrame, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
+def answer(
+    plan: Plan,
+    frame: pd.DataFrame,
+    source: Opened,
+    *,
+    post: bool,
+    name: str | None,
+    build: Callable[[Plan, Solved, dict[str, Any]], pd.DataFrame] = released,
+) -> pd.DataFrame:
     """Return the release of a plan on a protected frame, charged once.
 
     Args:
@@ -26,14 +37,16 @@ def answer(plan: Plan, frame: pd.DataFrame, source: Opened, *, post: bool, name:
         source: Their ledger, dataset and policy.
         post: Whether counts are made non-negative and consistent with what is exact.
         name: A name under which the noisy answer is kept and found again, free.
+        build: Makes the frame of the answers and the receipt.
     """
     if not isinstance(post, bool):
         raise ArgumentError("post", "not True or False")
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
-    shaped = _shaped(plan, measured, post)
-    return released(plan, shaped.counts, _receipt(plan, measured, source, shaped, post=post))
+    plan = _as_measured(plan, measured, source.dataset.name, name)
+    solved = solve(plan.measurement, measured.values, post=post)
+    return build(plan, solved, _receipt(plan, measured, source, solved, post=post))
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
@@ -45,27 +58,28 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "strategy": plan.strategy,
         "sensitivity": str(plan.sensitivity),
         "scale": str(plan.scale),
+        "measured": {"strategy": plan.measurement.name, "way": plan.way, "form": plan.measurement.form},
     }
 
 
-def _shaped(plan: Plan, measured: Measured, post: bool) -> Shaped:
-    """Return the answers: the unbiased measurements, or the nearest counts of the right shape."""
-    size = len(plan.index)
-    noisy = measured.values[:size].astype(np.float64)
-    if not post:
-        return Shaped(noisy, (0.0, 0.0))
-    parts = plan.measurement.parts
-    out = shape(noisy, parts.total_of, measured.values[size:].astype(np.float64))
-    out.counts[parts.alone] = noisy[parts.alone]
-    return out
+def _as_measured(plan: Plan, measured: Measured, dataset: str, name: str | None) -> Plan:
+    """Return the plan that a stored answer was measured by, which today's choice may not be."""
+    body = measured.entry.body
+    how = body["measured"]
+    if how != _facts(plan)["measured"]:
+        plan = reread(plan, how["strategy"], how["way"], how["form"])
+    if len(measured.values) != len(plan.scales) or body["scale"] != str(plan.scale):
+        raise NameTakenError(dataset, str(name), body.get("call"))
+    return plan
 
 
-def _receipt(plan: Plan, measured: Measured, source: Opened, shaped: Shaped, *, post: bool) -> dict[str, Any]:
+def _receipt(plan: Plan, measured: Measured, source: Opened, solved: Solved, *, post: bool) -> dict[str, Any]:
     """Return the flat record an outsider needs; nothing in it depends on rows but the noisy answer."""
     body, binding = measured.entry.body, source.dataset.binding
     spent, total = Fraction(body["spent"]), Fraction(body["total"])
     return {
         "kind": "release",
+        "verb": plan.query["verb"],
         "query": body["call"],
         "columns": list(plan.domain.columns),
         "dataset": source.dataset.name,
@@ -73,13 +87,17 @@ def _receipt(plan: Plan, measured: Measured, source: Opened, shaped: Shaped, *, 
         "strategy": plan.strategy,
         "sensitivity": str(plan.sensitivity),
         "scale": str(plan.scale),
+        "scale_low": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
         "epsilon": str(plan.cost),
-        "expected_squared_error": plan.mse,
+        "expected_squared_error": None if math.isnan(plan.mse) else plan.mse,
         "noise": body["noise"] if plan.sensitivity else "none",
         "proof": plan.measurement.proof_id,
         "post": post,
-        "shift_low": shaped.shift[0],
-        "shift_high": shaped.shift[1],
+        "answers": len(plan.index),
+        "std_low": float(plan.std[plan.std > 0].min(initial=math.inf)) if (plan.std > 0).any() else 0.0,
+        "std_high": float(np.nan_to_num(plan.std).max(initial=0.0)),
+        "shift_low": solved.shift[0],
+        "shift_high": solved.shift[1],
         "unit": binding["unit"] or "row-level",
         "outside": binding["outside"],
         "spent": str(spent),

@@ -19,4 +19,4 @@ def plan_count(
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
     scope = scope or Scope()
     query = {"verb": "count", "columns": [], "strategy": chosen, **scope.facts()}
-    return choose(policy, scope.tally(policy, [], None), spend, query=query, strategy=chosen)
+    return choose(policy, [scope.tally(policy, [], None)], spend, query=query, strategy=chosen)

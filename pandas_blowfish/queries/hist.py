@@ -9,6 +9,7 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.workload import describe_bins, listed_bins
 from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.axis import cells
 from pandas_blowfish.queries.names import column_names, strategy_name
 from pandas_blowfish.queries.scope import Scope
 
@@ -26,6 +27,6 @@ def plan_hist(
     names = column_names(columns)
     spend, chosen, cuts = epsilon_of(epsilon), strategy_name(strategy), listed_bins(bins)
     scope = scope or Scope()
-    asked = scope.tally(policy, names, cuts)
+    asked = cells(scope.tally(policy, names, cuts))
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "strategy": chosen}
-    return choose(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)
+    return choose(policy, [asked], spend, query={**query, **scope.facts()}, strategy=chosen)

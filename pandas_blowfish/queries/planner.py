@@ -9,7 +9,10 @@ from typing import Any
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count
+from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.quantile import plan_quantile
+from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 
 
@@ -52,6 +55,44 @@ class Planner:
             self.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self.scope
         )
 
+    def cumhist(
+        self,
+        column: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.cumhist`; `post` and `name` change nothing here."""
+        return plan_cumhist(self.policy, column, epsilon=epsilon, strategy=strategy, scope=self.scope)
+
+    def quantile(
+        self,
+        column: Any,
+        q: Any = 0.5,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.quantile`: the cumulative counts that quantiles are read off."""
+        return plan_quantile(self.policy, column, q, epsilon=epsilon, strategy=strategy, scope=self.scope)
+
+    def range(
+        self,
+        columns: Any,
+        bounds: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.range`; `post` and `name` change nothing here."""
+        return plan_range(self.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self.scope)
+
     def count(
         self,
         *,
@@ -65,7 +106,7 @@ class Planner:
 
     def __repr__(self) -> str:
         scope = f" {self.scope.facts()}" if self.scope.facts() else ""
-        return f"Planner(hist, count, where, groupby){scope} for\n{self.policy!r}"
+        return f"Planner(hist, cumhist, quantile, range, count, where, groupby){scope} for\n{self.policy!r}"
 
 
 Policy.planner = Planner

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
@@ -57,6 +58,16 @@ class Identity:
         return cls(tally, tally_sensitivity(graph, tally), epsilon, exact_parts(graph, tally))
 
     @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+        return self.tally.index
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return nothing: the bins say it all."""
+        return {}
+
+    @property
     def scale(self) -> Fraction:
         """Return the noise scale of a bin that is not exact."""
         return self.sensitivity / self.epsilon
@@ -80,6 +91,11 @@ class Identity:
     def variances(self) -> NDArray[np.float64]:
         """Return the variance of each answer before shape constraints."""
         return self.scales[: self.tally.size].spread([variance(scale) for scale in self.scales.values])
+
+    @property
+    def mse(self) -> float:
+        """Return the mean variance of the answers."""
+        return float(self.variances.mean())
 
     def measured(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""

@@ -128,7 +128,9 @@ class Nested:
         return {"layout": self.layout.to_dict(), "weights": list(self.weights)}
 
     @classmethod
-    def from_form(cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Nested:
+    def from_form(
+        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+    ) -> Nested:
         """Return the measurement that `form` described."""
         return cls(name, asked, line, Layout.from_dict(form["layout"]), tuple(form["weights"]), epsilon)
 

@@ -27,10 +27,7 @@ def layouts(line: Line) -> list[Layout]:
     reach = max(int((line.between[:, 1] - line.between[:, 0]).max(initial=1)), 1)
     spacings = sorted({round(reach * ratio) for ratio in RATIOS})
     found = [
-        Layout(spacing, each)
-        for spacing in spacings
-        if 1 < spacing < longest
-        for each in branchings(spacing)
+        Layout(spacing, each) for spacing in spacings if 1 < spacing < longest for each in branchings(spacing)
     ]
     if line.open:
         found += [Layout(each.spacing, each.branching, mirrored=True) for each in found]

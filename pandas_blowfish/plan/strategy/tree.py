@@ -174,7 +174,9 @@ class Tree:
         """Return the variance of each answer before shape constraints."""
         starts, stops = self.asked.ends
         over = self._crossing.variances(starts, stops)
-        sums = np.concatenate([np.zeros((self.line.groups, 1)), np.cumsum(self.root_variances, axis=1)], axis=1)
+        sums = np.concatenate(
+            [np.zeros((self.line.groups, 1)), np.cumsum(self.root_variances, axis=1)], axis=1
+        )
         return np.asarray(over + sums[:, stops] - sums[:, starts]).ravel()
 
     @cached_property
@@ -192,8 +194,9 @@ class Tree:
         by_line = counts.reshape(self.line.groups, -1)
         exact, count = self.line.piece_exact, int(self.line.pieces.max(initial=-1)) + 1
         sums = self.forest.sums(by_line)[:, self.rows]
-        totals = np.zeros((len(by_line), count), dtype=np.int64)
-        np.add.at(totals, (slice(None), self.line.pieces), by_line)
+        totals = np.zeros((count, len(by_line)), dtype=np.int64)
+        np.add.at(totals, self.line.pieces, by_line.T)
+        totals = totals.T
         flat, inside = totals.ravel(), exact.total_of >= 0
         shared = np.zeros(exact.totals, dtype=np.int64)
         np.add.at(shared, exact.total_of[inside], flat[inside])
@@ -224,7 +227,9 @@ class Tree:
         return (vstack([rows, free]) @ ones(labels, lines * size)).tocsr()
 
     @classmethod
-    def from_form(cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Tree:
+    def from_form(
+        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+    ) -> Tree:
         """Return the measurement again; a forest follows from the policy alone."""
         del name, form
         return cls(asked, line, epsilon)

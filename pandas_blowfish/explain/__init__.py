@@ -1,0 +1,1 @@
+"""Says it in words and pictures: never sees rows."""

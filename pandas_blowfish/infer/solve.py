@@ -1,0 +1,120 @@
+"""From measured values to answers of the right shape: one way for every strategy. Never sees rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.infer.forest import from_buckets, from_tree
+from pandas_blowfish.infer.least_squares import estimate
+from pandas_blowfish.infer.monotone import monotone
+from pandas_blowfish.infer.simplex import shape
+from pandas_blowfish.plan.measurement import Measurement
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.strategy.nested import Nested
+from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.policy.graph import Ints
+
+Floats = NDArray[np.float64]
+LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The answers, and by how much shaping moved them: each unshaped answer less the shaped one.
+
+    Attributes:
+        answers: One a question.
+        shift: The least and the largest of the moves.
+        positions: The cumulative counts they come from, lines x (atoms + 1); None for plain counts.
+    """
+
+    answers: Floats
+    shift: tuple[float, float]
+    positions: Floats | None = None
+
+
+def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
+    """Return the answers of a measurement: the unbiased ones, or the nearest of the right shape."""
+    if isinstance(measurement, Identity):
+        return _counts(measurement, values, post)
+    assert isinstance(measurement, (Nested, Tree, Dawa))
+    asked = measurement.tree.asked if isinstance(measurement, Dawa) else measurement.asked
+    noisy = _positions(measurement, values)
+    if not post:
+        return Solved(asked.answers(noisy), (0.0, 0.0), noisy)
+    shaped = _shaped(measurement, noisy)
+    answers = asked.answers(shaped)
+    moved = asked.answers(noisy) - answers
+    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), shaped)
+
+
+def _counts(measurement: Identity, values: Ints, post: bool) -> Solved:
+    size, parts = len(measurement.index), measurement.parts
+    noisy = values[:size].astype(np.float64)
+    if not post:
+        return Solved(noisy, (0.0, 0.0))
+    out = shape(noisy, parts.total_of, values[size:].astype(np.float64))
+    out.counts[parts.alone] = noisy[parts.alone]
+    return Solved(out.counts, out.shift)
+
+
+def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
+    if isinstance(measurement, Dawa):
+        return from_buckets(measurement, values)
+    if isinstance(measurement, Tree):
+        return from_tree(measurement, values)
+    noisy, totals, shared = measurement.split(values)
+    if measurement.layout.mirrored:
+        totals = totals[:, ::-1]
+    variances = [max(each, 1e-300) for each in measurement.family_variances]
+    return estimate(measurement.nest, variances, noisy, totals, shared)
+
+
+def _shaped(measurement: Nested | Tree | Dawa, positions: Floats) -> Floats:
+    """Return cumulative counts that never fall and agree with exact totals of segments, or of pieces."""
+    line = measurement.line
+    if isinstance(measurement, (Tree, Dawa)) and line.listed is not None:
+        pieces = int(line.pieces.max(initial=-1)) + 1
+        part = (line.pieces + np.arange(line.groups)[:, None] * pieces).ravel()
+        exact, counts = line.piece_exact, np.diff(positions, axis=1).ravel()
+        alone = exact.alone[part]
+        key = np.where(
+            alone, part, np.where(exact.total_of >= 0, len(exact.alone) + exact.total_of, -1)[part]
+        )
+        _, total_of = np.unique(key, return_inverse=True)
+        total_of = total_of.reshape(-1) - int((key < 0).any())
+        totals = np.bincount(total_of[total_of >= 0], counts[total_of >= 0])
+        fit = shape(counts, total_of, np.maximum(totals, 0.0)).counts.reshape(line.groups, -1)
+        return np.concatenate([np.zeros((line.groups, 1)), np.cumsum(fit, axis=1)], axis=1)
+    weights: Floats | None = None
+    if isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
+        every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
+        spread = every.variances(measurement.spread)[: line.size]
+        weights = np.append(1.0, 1 / np.maximum(spread, 1e-9 * max(float(spread.max(initial=0)), 1e-300)))
+    alone = line.exact.alone.reshape(line.groups, -1)
+    return _agreeing(
+        line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
+    )
+
+
+def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -> Floats:
+    """Move segments that share an exact total with other lines so that they add up to it again."""
+    inside = total_of >= 0
+    if not inside.any():
+        return shaped
+    ends = np.append(starts[1:], shaped.shape[1] - 1)
+    wanted = (positions[:, ends] - positions[:, starts]).ravel()
+    found = (shaped[:, ends] - shaped[:, starts]).ravel()
+    goal = np.maximum(np.bincount(total_of[inside], wanted[inside]), 0.0)
+    total = np.where(inside, shape(found, total_of, goal).counts, found)
+    sizes = np.tile(ends - starts, len(shaped))
+    factor = np.divide(total, found, out=np.zeros(len(found)), where=found > 0)
+    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is dealt out evenly
+    parts = np.repeat(np.arange(len(found)), sizes)
+    steps = (np.diff(shaped, axis=1).ravel() * factor[parts] + extra[parts]).reshape(len(shaped), -1)
+    return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)

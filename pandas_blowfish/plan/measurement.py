@@ -1,0 +1,64 @@
+"""What every strategy tells about itself, whatever it measures. Never sees rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.graph import Ints
+
+
+class Measurement(Protocol):
+    """Measured rows with scales, and the answers they lead to."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    @property
+    def proof_id(self) -> str:
+        """Return where PROOFS.md argues it."""
+
+    @property
+    def proof(self) -> str:
+        """Return the privacy argument in one paragraph."""
+
+    @property
+    def tally(self) -> Tally:
+        """Return what is counted."""
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy rows between neighbours."""
+
+    @property
+    def scales(self) -> Scales:
+        """Return the noise scale of every measured row; 0 for what is exact and free."""
+
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """Return the variance of each answer before shape constraints."""
+
+    @property
+    def mse(self) -> float:
+        """Return the mean variance of the answers."""
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return what a stored answer is read by, as plain data."""
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact value of every measured row, from the bins' counts."""
+
+    def matrix(self) -> Any:
+        """Return the measured rows x cells, scipy sparse."""

@@ -1,0 +1,225 @@
+"""An ordered column as the axis of a question: its cells, its prefixes, its ranges. Touches no row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeclaredValueError,
+    DomainTooLargeError,
+    UnboundedColumnError,
+)
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.attribute import Attribute, Grid
+from pandas_blowfish.policy.exact import canonical_value
+from pandas_blowfish.policy.graph import Ints, frozen
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.names import column_names
+from pandas_blowfish.queries.scope import Scope
+
+NONE: tuple[Ints, Ints] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+MAX_LINES = 10**7  # bins beyond which only plain counts are considered
+MAX_RANGES = 10**7
+
+
+def cells(tally: Tally) -> Spans | Tally:
+    """Return the histogram of a tally as a question along its last column, where there is one."""
+    shown = len(tally.binnings) if tally.shown is None else tally.shown
+    if not shown or tally.size > MAX_LINES or tally.binnings[shown - 1].bins < 2:
+        return tally
+    return Spans(tally, "cells", NONE, lambda: tally.binnings[shown - 1].index)
+
+
+def prefixes(policy: Policy, scope: Scope, column: str) -> Spans:
+    """Return the question for every prefix of an ordered column's values, missing ones left out."""
+    attribute = ordered_attribute(policy, column)
+    labels = np.arange(attribute.size)
+    labels[attribute.cells :] = -1
+    binning = Binning(attribute, frozen(labels), attribute.labels())
+    return Spans(scope.tally(policy, [column], {column: binning}), "prefixes", NONE, lambda: binning.index)
+
+
+def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Spans]:
+    """Return the question for some ranges of an ordered column, in ways that have the same answers.
+
+    Cells that no range tells apart are one atom. Cells in no range are atoms too, so that the whole line is
+    counted, or left out, which may need less noise.
+    """
+    attribute = ordered_attribute(policy, column)
+    if isinstance(bounds, str) and bounds == "all":
+        return [_every(policy, scope, attribute)]
+    starts, stops = read_bounds(attribute, bounds)
+    edges, places = np.unique(np.concatenate([[0, attribute.cells], starts, stops]), return_inverse=True)
+    low, high = np.split(places.reshape(-1)[2:], 2)
+    atom = np.searchsorted(edges, np.arange(attribute.size), "right") - 1
+    atom[attribute.cells :] = -1
+    inside = np.zeros(len(edges), dtype=np.int64)
+    np.add.at(inside, low, 1)
+    np.add.at(inside, high, -1)
+    covered = np.cumsum(inside)[:-1] > 0
+    found = [_ways(policy, scope, attribute, atom, low, high, (starts, stops))]
+    if not covered.all():
+        number = np.append(np.where(covered, np.cumsum(covered) - 1, -1), -1)
+        last = number[high - 1] + 1
+        found.append(_ways(policy, scope, attribute, number[atom], number[low], last, (starts, stops)))
+    return found
+
+
+def ordered_attribute(policy: Policy, column: str) -> Attribute:
+    """Return a declared column whose values have an order, or raise."""
+    attribute = policy.domain[column]
+    if not attribute.bounded:
+        raise UnboundedColumnError(column)
+    if not attribute.ordered:
+        raise ArgumentError(
+            "column",
+            f"the values of {column!r} have no order",
+            fix="declare pa.Column(pd.CategoricalDtype([...], ordered=True)), or list numbers as they rise.",
+        )
+    return attribute
+
+
+def one_column(columns: Any, verb: str) -> str:
+    """Return the single column that a verb is about."""
+    names = column_names(columns)
+    if len(names) > 1:
+        raise ArgumentError("columns", f"{verb} of several columns", allowed="one ordered column")
+    return names[0]
+
+
+def describe_bounds(bounds: Any) -> Any:
+    """Return bounds as plain data, for the ledger and the receipt."""
+    if isinstance(bounds, str):
+        return bounds
+    return [[canonical_value(end) for end in pair] for pair in listed_bounds(bounds)]
+
+
+def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:
+    """Return ranges as pairs: one pair, a list or array of pairs, intervals."""
+    if isinstance(bounds, pd.Interval):
+        return [(bounds.left, bounds.right)]
+    if isinstance(bounds, pd.IntervalIndex):
+        return [(each.left, each.right) for each in bounds]
+    if isinstance(bounds, np.ndarray):
+        bounds = bounds.tolist()
+    if not isinstance(bounds, Sequence) or isinstance(bounds, (str, bytes)) or not len(bounds):
+        raise ArgumentTypeError("bounds", "not ranges", allowed='[(low, high), ...] or "all"')
+    if len(bounds) == 2 and not any(_is_pair(each) for each in bounds):
+        bounds = [bounds]
+    if not all(_is_pair(each) for each in bounds):
+        raise ArgumentTypeError("bounds", "a range is not a pair", allowed="(low, high), None for an end")
+    pairs = [(e.left, e.right) if isinstance(e, pd.Interval) else tuple(e) for e in bounds]
+    return [(_scalar(low), _scalar(high)) for low, high in pairs]
+
+
+def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
+    """Return ranges as runs of cells start..stop-1.
+
+    Whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
+    [low, high) on cell edges; None is the end of the domain.
+    """
+    _check_closed(attribute, bounds)
+    pairs = listed_bounds(bounds)
+    starts = np.array([0 if low is None else _low(attribute, low) for low, _ in pairs], dtype=np.int64)
+    stops = np.array(
+        [attribute.cells if high is None else _high(attribute, high) for _, high in pairs], dtype=np.int64
+    )
+    if (stops <= starts).any():
+        low, high = pairs[int(np.flatnonzero(stops <= starts)[0])]
+        raise ArgumentError("bounds", f"({low!r}, {high!r}) is empty or reversed", allowed="low before high")
+    return frozen(starts), frozen(stops)
+
+
+def half_open(attribute: Attribute) -> bool:
+    """Tell whether ranges are [low, high) on cell edges, and not inclusive values."""
+    return isinstance(attribute, Grid) and attribute.kind != "integer"
+
+
+def _check_closed(attribute: Attribute, bounds: Any) -> None:
+    wanted = "left" if half_open(attribute) else "both"
+    given = bounds if isinstance(bounds, (list, tuple)) else [bounds]
+    for each in given:
+        if isinstance(each, (pd.Interval, pd.IntervalIndex)) and each.closed != wanted:
+            raise ArgumentError(
+                "bounds",
+                f"intervals closed {each.closed!r}",
+                allowed=f"closed={wanted!r} for {attribute.name!r}",
+            )
+
+
+def _low(attribute: Attribute, value: Any) -> int:
+    code = attribute.code(value)
+    if isinstance(attribute, Grid) and attribute.edge(value, closed=False) != code:
+        raise DeclaredValueError(
+            attribute.name, f"{value!r} is not the edge of a cell", allowed=attribute.describe()
+        )
+    return code
+
+
+def _high(attribute: Attribute, value: Any) -> int:
+    if not half_open(attribute):
+        code = attribute.code(value)
+        if isinstance(attribute, Grid) and not attribute.single and code + 1 < attribute.cells:
+            attribute.edge(attribute.place(value) + 1)  # the last whole number of its cell
+        return code + 1
+    assert isinstance(attribute, Grid)
+    place = attribute.place(value)
+    if place > attribute.low + attribute.cells * attribute.step:
+        raise attribute.refuse(value)
+    return attribute.edge(value)
+
+
+def _ways(
+    policy: Policy,
+    scope: Scope,
+    attribute: Attribute,
+    atom: Ints,
+    low: Ints,
+    high: Ints,
+    cut: tuple[Ints, Ints],
+) -> Spans:
+    binning = Binning(attribute, frozen(atom), pd.RangeIndex(int(atom.max()) + 1))
+    tally = scope.tally(policy, [attribute.name], {attribute.name: binning})
+    return Spans(tally, "ranges", (frozen(low), frozen(high)), lambda: range_labels(attribute, *cut))
+
+
+def _every(policy: Policy, scope: Scope, attribute: Attribute) -> Spans:
+    asked = prefixes(policy, scope, attribute.name)
+    made = Spans(asked.tally, "all", NONE, lambda: range_labels(attribute, *made.ends))
+    if made.per_line * made.groups > MAX_RANGES:
+        raise DomainTooLargeError(
+            "every range of this column",
+            made.per_line * made.groups,
+            MAX_RANGES,
+            fix="list the ranges you need.",
+        )
+    return made
+
+
+def range_labels(attribute: Attribute, starts: Ints, stops: Ints) -> pd.Index[Any]:
+    """Return the names of ranges of cells, which may overlap or repeat."""
+    if isinstance(attribute, Grid) or attribute.kind in ("integer", "float", "datetime"):
+        return attribute.merged(starts.tolist(), stops.tolist())
+    names = [str(name) for name in attribute.labels().tolist()]
+    shown = [
+        names[a] if b - a == 1 else f"{names[a]}..{names[b - 1]}" for a, b in zip(starts, stops, strict=True)
+    ]
+    return pd.CategoricalIndex(shown, categories=list(dict.fromkeys(shown)), name=attribute.name)
+
+
+def _is_pair(value: Any) -> bool:
+    if isinstance(value, pd.Interval):
+        return True
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) == 2
+
+
+def _scalar(value: Any) -> Any:
+    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))
+    return None if missing else value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,38 @@
+"""cumhist: how many rows lie at or below each value of an ordered column. Touches no row itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.axis import one_column, prefixes
+from pandas_blowfish.queries.names import strategy_name
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.release import with_receipt
+
+
+def plan_cumhist(
+    policy: Policy, column: Any, *, epsilon: Any = 1, strategy: str = "auto", scope: Scope | None = None
+) -> Plan:
+    """Return the plan of a cumulative histogram; see `df.blowfish.cumhist`."""
+    name = one_column(column, "cumhist")
+    spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
+    scope = scope or Scope()
+    query = {"verb": "cumhist", "columns": [name], "strategy": chosen, **scope.facts()}
+    return choose(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+
+
+def cumulative(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+    """Return the answers with their share of each line's own total: NaN where that is not positive."""
+    lines = solved.answers.reshape(-1, plan.domain[plan.query["columns"][0]].cells)
+    total = lines[:, -1:]
+    cdf = np.divide(lines, total, out=np.full(lines.shape, np.nan), where=total > 0)
+    columns = {"count": solved.answers, "std": plan.std, "cdf": cdf.ravel()}
+    return with_receipt(columns, plan.index, receipt)

@@ -1,0 +1,80 @@
+"""quantile: the values below which given shares of the rows lie. Touches no row itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.infer.monotone import monotone
+from pandas_blowfish.infer.quantile import Axis, quantiles
+from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.exact import epsilon_of, exact
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.axis import one_column, prefixes
+from pandas_blowfish.queries.names import strategy_name
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.release import with_receipt
+
+Floats = NDArray[np.float64]
+
+
+def plan_quantile(
+    policy: Policy,
+    column: Any,
+    q: Any = 0.5,
+    *,
+    epsilon: Any = 1,
+    strategy: str = "auto",
+    scope: Scope | None = None,
+) -> Plan:
+    """Return the plan of quantiles: that of the cumulative histogram they are read off."""
+    name = one_column(column, "quantile")
+    spend, chosen, shares = epsilon_of(epsilon), strategy_name(strategy), shares_of(q)
+    scope = scope or Scope()
+    query = {"verb": "quantile", "columns": [name], "q": shares, "strategy": chosen, **scope.facts()}
+    return choose(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+
+
+def shares_of(q: Any) -> list[float]:
+    """Return one or several shares between 0 and 1 as a list."""
+    listed = list(q) if isinstance(q, (list, tuple, np.ndarray, pd.Series, pd.Index, range)) else [q]
+    shares = [exact(each, "q") for each in listed]
+    if not shares or not all(0 <= share <= 1 for share in shares):
+        raise ArgumentError("q", "none, or not between 0 and 1", allowed="shares such as 0.5 or [0.25, 0.75]")
+    return [float(share) for share in shares]
+
+
+def quantile_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+    """Return the quantiles of released cumulative counts."""
+    assert solved.positions is not None
+    lines, size = solved.positions.shape
+    spread = np.concatenate([np.zeros((lines, 1)), np.nan_to_num(plan.std).reshape(lines, -1)], axis=1)
+    inner = plan.domain[plan.query["columns"][0]].labels()
+    outer = plan.index.droplevel(-1)[:: size - 1] if isinstance(plan.index, pd.MultiIndex) else None
+    return frame_of(solved.positions, spread, inner, outer, plan.query["q"], receipt)
+
+
+def frame_of(
+    positions: Floats,
+    spread: Floats,
+    cells: pd.Index[Any],
+    groups: pd.Index[Any] | None,
+    q: list[float],
+    receipt: dict[str, Any],
+) -> pd.DataFrame:
+    """Return `value` and `std` by share, groups outermost."""
+    everywhere = np.zeros((len(positions), 1), dtype=bool)
+    rising = monotone(positions, np.array([0]), everywhere)
+    values, std = quantiles(rising, spread, Axis.of(cells), np.array(q))
+    index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
+    if groups is not None:
+        pairs = groups.repeat(len(q)).to_frame(index=False)
+        pairs["q"] = np.tile(q, len(groups))
+        index = pd.MultiIndex.from_frame(pairs)
+    return with_receipt({"value": values, "std": std}, index, receipt)
