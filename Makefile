@@ -17,6 +17,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/hist.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/ranges.py
 
 clean:
 	rm -rf .venv

@@ -311,3 +311,10 @@ class TestNoiseError(LedgerError):
     def __init__(self) -> None:
         what = "bf.testing.replay noise is predictable and may not be charged to a file ledger."
         super().__init__(_message(what, fix="leave the replay block, or protect in memory."))
+
+
+class MissingPackageError(BlowfishError, ImportError):
+    """Something asked for needs a package that is an extra."""
+
+    def __init__(self, package: str, fix: str) -> None:
+        super().__init__(_message(f"{package} is not installed.", fix=fix), name=package)

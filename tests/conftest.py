@@ -5,13 +5,24 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.line import Line, line
+from pandas_blowfish.plan.measurement import Measurement
+from pandas_blowfish.plan.nest import Layout
+from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.strategy.hierarchical import longest_segment
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.queries.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -183,3 +194,168 @@ def make_full_policy() -> Callable[..., bf.Policy]:
 def make_filter() -> Callable[..., str]:
     """Return the maker of random filters."""
     return random_filter
+
+
+NO_RANGES = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Lined:
+    """A question along the last column of a tally, and the slow twins of what is said about it."""
+
+    policy: bf.Policy
+    asked: Spans
+    line: Line
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Return the edges the question sees, from the words of the policy alone."""
+        return definition_edges(self.policy, list(self.asked.tally.domain.columns))
+
+    def kind(self, kind: str, given: tuple[np.ndarray, np.ndarray] = NO_RANGES) -> Spans:
+        """Return another kind of question along the same line."""
+        return Spans(self.asked.tally, kind, given, self.asked.labels)
+
+    def loss(self, measured: Measurement) -> Fraction | float:
+        """Return the exact loss of what is measured, over every edge by definition."""
+        return edge_loss(measured.matrix(), list(measured.scales), self.edges).value
+
+    def counts(self, draw: random.Random) -> tuple[np.ndarray, np.ndarray]:
+        """Return random counts of the cells, and what they are in the bins."""
+        tally = self.asked.tally
+        cells = np.array([draw.randint(0, 9) for _ in range(tally.domain.size)], dtype=np.int64)
+        labels = tally.labels()
+        kept = labels >= 0
+        bins = np.bincount(labels[kept], cells[kept], self.line.groups * self.line.size)
+        return cells, bins.astype(np.int64)
+
+
+def random_lined(draw: random.Random, most: int = 4) -> Lined:
+    """Return every range of some column of a random policy, with random filter and groups."""
+    if draw.random() < 0.5:
+        policy = random_full_policy(draw, draw.randint(1, 3), most)
+    else:
+        policy = random_policy(draw, draw.randint(1, 3), most)
+    column, *others = draw.sample(policy.domain.columns, len(policy.domain.columns))
+    scope = Scope()
+    if draw.random() < 0.5:
+        scope = scope.where(policy, random_filter(draw, policy.domain), {})
+    if groups := draw.sample(others, draw.randint(0, len(others))):
+        scope = scope.groupby(policy, groups)
+    return lined(policy, column, scope)
+
+
+def lined(policy: bf.Policy, column: str, scope: Scope | None = None) -> Lined:
+    """Return every range of a column in a scope."""
+    tally = (scope or Scope()).tally(policy, [column], None)
+    found = line(policy.graph.project(tally.domain.columns), tally)
+    return Lined(policy, Spans(tally, "all", NO_RANGES, lambda: tally.binnings[-1].index), found)
+
+
+def random_layout(draw: random.Random, line: Line, wavelet: bool = False) -> Layout:
+    """Return any layout that ends in single atoms."""
+    longest = longest_segment(line)
+    spacing = draw.choice([None, None, 4] if wavelet else [None, 1, 2, 3, 4, 5])
+    width, branching = min(spacing or longest, longest), []
+    while width > 1:
+        branching.append(2 if wavelet else draw.choice([2, 3, 4, width]))
+        width = -(-width // branching[-1])
+    return Layout(spacing, tuple(branching), draw.random() < 0.4, wavelet)
+
+
+def bin_matrix(measured: Measurement, bins: int) -> np.ndarray:
+    """Return what one row in each bin adds to the measured rows."""
+    return np.column_stack([measured.measured(one) for one in np.eye(bins, dtype=np.int64)])
+
+
+def question_matrix(asked: Spans) -> np.ndarray:
+    """Return the answers as sums of bins."""
+    starts, stops = asked.ends
+    atoms = np.arange(asked.size)
+    one = ((starts[:, None] <= atoms) & (atoms < stops[:, None])).astype(float)
+    return np.kron(np.eye(asked.groups), one)
+
+
+def least_squares(matrix: np.ndarray, variances: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return the best linear unbiased estimator, answers x measured rows, by dense algebra.
+
+    Rows without variance hold exactly; the others are weighted by the inverse of theirs.
+    """
+    noisy, matrix = variances > 0, matrix.astype(float)
+    exact = matrix[~noisy]
+    held = np.linalg.pinv(exact) if len(exact) else np.zeros((matrix.shape[1], 0))
+    free = np.eye(matrix.shape[1]) - held @ exact
+    scale = 1 / np.sqrt(variances[noisy])
+    fit = free @ np.linalg.pinv((matrix[noisy] @ free) * scale[:, None], rcond=1e-9) * scale
+    out = np.zeros((len(asked), len(matrix)))
+    out[:, noisy] = asked @ fit
+    out[:, ~noisy] = asked @ (held - fit @ matrix[noisy] @ held)
+    return out
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The answers of a strategy by dense algebra."""
+
+    estimator: np.ndarray
+    noise: np.ndarray
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Return the variance of each answer."""
+        return self.estimator**2 @ self.noise
+
+
+def dense(matrix: np.ndarray, scales: list[Fraction], asked: np.ndarray) -> Dense:
+    """Return the best estimates from a matrix and its scales."""
+    noise = np.array([variance(scale) for scale in scales])
+    return Dense(least_squares(matrix, noise, asked), noise)
+
+
+def dense_of(measured: Measurement, asked: Spans) -> Dense:
+    """Return the best estimates of a question along a line."""
+    bins = asked.groups * asked.size
+    return dense(bin_matrix(measured, bins), list(measured.scales), question_matrix(asked))
+
+
+@pytest.fixture
+def make_lined() -> Callable[..., Lined]:
+    """Return the maker of random questions along a line."""
+    return random_lined
+
+
+@pytest.fixture
+def on_line() -> Callable[..., Lined]:
+    """Return the maker of the question for every range of a policy's column."""
+    return lined
+
+
+@pytest.fixture
+def make_layout() -> Callable[..., Layout]:
+    """Return the maker of random layouts."""
+    return random_layout
+
+
+@pytest.fixture
+def by_dense_algebra() -> Callable[..., Dense]:
+    """Return the slow twin of estimates: generalised least squares from a matrix and its scales."""
+    return dense
+
+
+@pytest.fixture
+def by_dense_bins() -> Callable[..., Dense]:
+    """Return the slow twin of estimates along a line."""
+    return dense_of
+
+
+@pytest.fixture
+def line_of() -> Callable[..., Lined]:
+    """Return the maker of a line 0..k-1 with a threshold (0: full, None: public)."""
+
+    def make(size: int, theta: int | None, scope: str | None = None, **options: object) -> Lined:
+        secret = bf.public() if theta is None else bf.threshold(theta) if theta else bf.full()
+        domain = Domain((from_dict("x", {"type": "integer", "min": 0, "max": size - 1}),))
+        policy = bf.Policy(domain, secrets={"x": secret}, **options)
+        return lined(policy, "x", Scope().where(policy, scope, {}) if scope else None)
+
+    return make

@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "datasets": {"policy"},
     "queries": {"policy", "plan", "kernel", "infer", "release"},
     "testing": {"kernel"},
-    "accessor": {"policy", "plan", "kernel", "queries", "release"},
+    "explain": {"policy", "plan", "infer", "release"},
+    "accessor": {"policy", "plan", "kernel", "queries", "release", "explain"},
 }
 RANDOM = {"random", "secrets", "numpy.random"}
 BUDGET = {"sqlite3"}

@@ -5,6 +5,8 @@ Never sees rows.
 
 from __future__ import annotations
 
+import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +17,7 @@ from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.search import search
+from pandas_blowfish.plan.search import search, shorter
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy import cells, haar, hierarchical, ordered, ordered_hierarchical
 from pandas_blowfish.plan.strategy.dawa import Dawa
@@ -34,6 +36,8 @@ NESTED: dict[str, Callable[[Line], list[Layout]]] = {
 }
 STRATEGIES = (*NESTED, Tree.name, Dawa.name)
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
+MAX_PLANS, MAX_KEPT = 32, 2_000_000  # plans kept, and the answers of all of them together
+_plans: OrderedDict[Any, Plan] = OrderedDict()
 KEPT = 1.02  # plain counts, whole numbers with exact intervals, are kept unless something is this much better
 Asked = Tally | Spans
 
@@ -59,15 +63,35 @@ def choose(
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
     policy.require_supported()
-    built = [
-        (each, way) for way, one in enumerate(asked) for each in _candidates(policy, one, epsilon, strategy)
-    ]
-    if not built:
+    key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon)
+    if key in _plans:
+        _plans.move_to_end(key)
+        return _plans[key]
+
+    def built(every: bool) -> list[tuple[Measurement, int]]:
+        found = [_candidates(policy, each, epsilon, strategy, every) for each in asked]
+        return [(each, way) for way, some in enumerate(found) for each in some]
+
+    tried = built(False)
+    if not tried:
         raise UnknownStrategyError(strategy, ["auto"])
-    best, way = min(built, key=lambda pair: pair[0].mse)
-    if isinstance(built[0][0], Identity) and built[0][0].mse <= KEPT * best.mse:
-        best, way = built[0]
-    return Plan(policy, epsilon, best, dict(query), tuple(each for each, _ in built), tuple(asked), way)
+    best, way = tried[0] if len(tried) == 1 else min(tried, key=lambda pair: pair[0].mse)
+    if isinstance(tried[0][0], Identity) and tried[0][0].mse <= KEPT * best.mse:
+        best, way = tried[0]
+    plan = Plan(
+        policy, epsilon, best, dict(query), lambda: [each for each, _ in built(True)], tuple(asked), way
+    )
+    _keep(key, plan)
+    return plan
+
+
+def _keep(key: Any, plan: Plan) -> None:
+    """Keep a plan for the next time it is asked for, as long as those kept are not too large together."""
+    _plans[key] = plan
+    while sum(len(each.index) for each in _plans.values()) > MAX_KEPT or len(_plans) > MAX_PLANS:
+        if len(_plans) == 1:
+            break
+        _plans.popitem(last=False)
 
 
 def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan:
@@ -95,8 +119,15 @@ def _names(asked: Asked) -> tuple[str, ...]:
     return (Identity.name,) if isinstance(asked, Tally) else STRATEGIES
 
 
-def _candidates(policy: Policy, asked: Asked, epsilon: Fraction, strategy: str) -> Iterator[Measurement]:
-    """Yield what can be measured for a question, the simplest first."""
+def _candidates(
+    policy: Policy, asked: Asked, epsilon: Fraction, strategy: str, every: bool
+) -> Iterator[Measurement]:
+    """Yield what can be measured for a question, the simplest first.
+
+    Unless every candidate is asked for, all layouts compete in one search, and of a long line that repeats
+    itself just the best is yielded, found on a part of it: what measures runs of the whole line gets no
+    better as the line gets longer.
+    """
     tally = asked if isinstance(asked, Tally) else asked.tally
     graph = policy.graph.project(tally.domain.columns)
     auto = strategy == "auto"
@@ -109,20 +140,56 @@ def _candidates(policy: Policy, asked: Asked, epsilon: Fraction, strategy: str) 
     if isinstance(asked, Tally):
         return
     axis = line(graph, tally)
-    # totals of pieces that are no runs are kept by trees (and by counts of cells) alone
-    pieces = int(axis.pieces.max(initial=0)) + 1 > len(axis.starts)
-    for name, layouts in NESTED.items():
-        if (auto and (pieces or (counts and _hopeless(name, axis)))) or strategy not in ("auto", name):
-            continue
-        if found := layouts(axis):
-            layout, weights = search(axis, asked, found)
+    names = [name for name in STRATEGIES if strategy == name or (auto and _worthwhile(name, axis, counts))]
+    if not auto or every:
+        yield from _on_line(axis, asked, epsilon, names)
+    else:
+        yield from _contest(axis, asked, epsilon, names)
+
+
+def _contest(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) -> list[Measurement]:
+    """Return the best of the nested layouts of all strategies together, and the tree."""
+    short = shorter(axis, asked)
+    part, question = short or (axis, asked)
+    layouts = {layout: name for name in names if name in NESTED for layout in NESTED[name](part)}
+    found: list[Measurement] = []
+    if layouts:
+        layout, weights = search(part, question, list(layouts))
+        found.append(Nested(layouts[layout], question, part, layout, weights, epsilon))
+    if Tree.name in names:
+        found.append(Tree(question, part, epsilon))
+    if short is None:
+        return found
+    best = min(found, key=lambda each: each.mse)
+    if isinstance(best, Nested) and best.layout.spacing is not None:
+        return [replace(best, asked=asked, line=axis)]
+    return (
+        [Tree(asked, axis, epsilon)]
+        if isinstance(best, Tree)
+        else list(_on_line(axis, asked, epsilon, names))
+    )
+
+
+def _on_line(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) -> Iterator[Measurement]:
+    """Yield the measurements of some strategies on a line."""
+    for name in names:
+        if name == Tree.name:
+            yield Tree(asked, axis, epsilon)
+        elif name == Dawa.name:
+            yield Dawa(Tree(asked, axis, epsilon))
+        elif layouts := NESTED[name](axis):
+            layout, weights = search(axis, asked, layouts)
             yield Nested(name, asked, axis, layout, weights, epsilon)
-    if strategy in ("auto", Tree.name):
-        yield Tree(asked, axis, epsilon)
-    if strategy == Dawa.name:
-        yield Dawa(Tree(asked, axis, epsilon))
 
 
-def _hopeless(name: str, axis: Line) -> bool:
-    """Tell whether a strategy of runs is not worth trying for the counts of single cells."""
-    return name == cells.NAME or (name != ordered.NAME and axis.size > LONG)
+def _worthwhile(name: str, axis: Line, counts: bool) -> bool:
+    """Tell whether a strategy may be the best.
+
+    Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
+    long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.
+    """
+    if name == Dawa.name or (counts and name == cells.NAME):
+        return False
+    if int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
+        return name == Tree.name
+    return not counts or name in (ordered.NAME, Tree.name) or axis.size <= LONG

@@ -82,7 +82,7 @@ def forest(line: Line) -> Forest:
     if line.listed is not None:
         return _breadth_first(line.listed, line.size, line.pieces)
     parent, red = np.arange(line.size), 0
-    reach = np.maximum.accumulate(line.reach)
+    reach = line.reach
     while red < line.size:
         far = int(reach[red])
         parent[red + 1 : far + 1] = red

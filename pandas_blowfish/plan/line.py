@@ -18,6 +18,7 @@ from pandas_blowfish.plan.classes import class_moves
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.steps import Steps, steps
 from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.ball import Ball
 from pandas_blowfish.policy.graph import Explicit, Ints, SecretGraph, connect, frozen
 from pandas_blowfish.policy.missing import WithMissing
 from pandas_blowfish.policy.product import RecordGraph
@@ -32,7 +33,7 @@ class Line:
     Attributes:
         size: How many atoms there are.
         groups: How many lines.
-        between: Pairs x < y of atoms of one line: the furthest y that an edge joins to each x.
+        between: Pairs x < y of atoms of one line that an edge joins, those no other such pair encloses.
         across: Pairs of atoms of two lines: the lowest and the highest that an edge joins to each.
         away: Atoms that a row can leave for where nothing is counted.
         listed: Every pair of one line that an edge joins, where edges were listed one by one or a
@@ -64,10 +65,10 @@ class Line:
 
     @cached_property
     def reach(self) -> Ints:
-        """Return the furthest atom of the own line that an edge joins to each atom, at least itself."""
+        """Return the furthest atom of the own line that an edge passes over or reaches from each atom."""
         reach = np.arange(self.size)
-        np.maximum.at(reach, self.between[:, 0], self.between[:, 1])
-        return reach
+        reach[self.between[:, 0]] = self.between[:, 1]
+        return np.maximum.accumulate(reach)
 
 
 def line(graph: RecordGraph, tally: Tally) -> Line:
@@ -95,6 +96,9 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     column = binning.attribute.name
     block = next(block for block in graph.blocks if column in block.columns)
     alone = len(block.columns) == 1
+    if len(tally.binnings) == 1 and isinstance(block.graph, Ball) and not graph.presence:
+        if (plain := _plain(block.graph, tally)) is not None:
+            return plain
     moves = class_moves(graph, tally, axis) if alone else None
     found = steps(block.graph, marks, tally.sieve.classes[axis], moves) if moves else None
     listed: Ints | None = None
@@ -115,6 +119,20 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
     across = frozen(_ends(size, found.across))
     return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
+
+
+def _plain(graph: Ball, tally: Tally) -> Line | None:
+    """Return the line of a whole column under a threshold, or None if something else is asked."""
+    marks, atoms = tally.marks[0], np.arange(graph.size)
+    if tally.condition is not None or tally.shape[0] != graph.size:
+        return None
+    if not (np.array_equal(marks, atoms) and np.array_equal(graph.order, atoms)):
+        return None
+    between = frozen(_widest(graph.upper))
+    none, starts = np.empty((0, 2), dtype=np.int64), _starts(graph.size, between)
+    exact = ExactParts(np.ones(len(starts), dtype=bool), np.full(len(starts), -1), 0)
+    pieces = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, graph.size)))
+    return Line(graph.size, 1, between, none, none[:, 0], None, exact, frozen(pieces), exact)
 
 
 def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Ints]:
@@ -151,11 +169,17 @@ def _occupied(tally: Tally, size: int) -> Ints:
 
 
 def _furthest(size: int, pairs: Ints) -> Ints:
-    """Keep, of pairs of one line, the furthest partner above each atom."""
+    """Keep, of pairs of one line, those that no other one holds between its ends."""
     reach = np.arange(size)
     low, high = pairs.min(axis=1, initial=size), pairs.max(axis=1, initial=-1)
     np.maximum.at(reach, low, high)
-    kept = np.flatnonzero(reach > np.arange(size))
+    return _widest(reach)
+
+
+def _widest(reach: Ints) -> Ints:
+    """Return the pairs of each atom and the furthest it reaches, where no atom before reaches as far."""
+    over = np.maximum.accumulate(reach)
+    kept = np.flatnonzero((reach > np.arange(len(reach))) & (reach > np.append(-1, over[:-1])))
     return np.column_stack([kept, reach[kept]])
 
 

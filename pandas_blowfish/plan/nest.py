@@ -71,6 +71,10 @@ class Level:
         """Return the number of nodes."""
         return len(self.begin)
 
+    def node_of(self, atoms: Ints) -> Ints:
+        """Return the node that holds each atom."""
+        return np.searchsorted(self.begin, atoms, "right") - 1
+
 
 def refine(begin: Ints, end: Ints, width: int) -> Level:
     """Cut runs begin..end-1 into runs of `width` atoms each, the last perhaps shorter."""
@@ -184,11 +188,22 @@ class Nest:
                       row of each level.
             Checked:  tests/plan/test_nest.py::test_patterns_match_the_matrix
         """
-        found = [self._apart(self.place(self.line.between))]
+        found = [self._apart(self.place(self._telling()))]
         across = self.place(self.line.across)
         found.append(self._norm(across[:, 0]) + self._norm(across[:, 1]))
         found.append(self._norm(self.place(self.line.away)))
         return _largest(np.concatenate(found))
+
+    def _telling(self) -> Ints:
+        """Return the pairs of one line that show every pattern: all, or a period's of a line that repeats."""
+        between = self.line.between
+        length = between[:1, 1] - between[:1, 0]
+        part = 2 * (self.width + int(length[0])) if len(between) else 0
+        if self.segments.size > 1 or self.layout.spacing is None or len(between) < 4 * part:
+            return between
+        if ((between[:, 1] - between[:, 0] != length) & (between[:, 1] < self.size - 1)).any():
+            return between
+        return np.concatenate([between[:part], between[-part:]])
 
     def _apart(self, pairs: Ints) -> Ints:
         low, high = pairs.min(axis=1, initial=self.size), pairs.max(axis=1, initial=-1)
@@ -197,40 +212,29 @@ class Nest:
             if family == "total":
                 columns.append(np.zeros(len(pairs), dtype=np.int64))
             elif family == "prefix":
-                columns.append(self._block_of[high] - self._block_of[low])
+                columns.append(self._block_of(high) - self._block_of(low))
             else:
-                node = self._node_of[int(family.split()[1]) - 1]
-                columns.append(2 * (node[low] != node[high]))
+                level = self.levels[int(family.split()[1]) - 1]
+                columns.append(2 * (level.node_of(low) != level.node_of(high)))
         return _columns(columns, len(pairs))
 
     def _norm(self, atoms: Ints) -> Ints:
         columns = []
         for family in self.families:
             if family == "prefix":
-                segment = self.blocks.parent[self._block_of[atoms]]
-                last = self.blocks.first[segment + 1] - 1 - (0 if self.line.open else 1)
-                columns.append(np.maximum(last - self._block_of[atoms] + 1, 0))
+                block = self._block_of(atoms)
+                last = self.blocks.first[self.blocks.parent[block] + 1] - 1 - (0 if self.line.open else 1)
+                columns.append(np.maximum(last - block + 1, 0))
             elif family == "total" or not self.layout.wavelet:
                 columns.append(np.ones(len(atoms), dtype=np.int64))
             else:
-                columns.append(self._halved[int(family.split()[1]) - 1][atoms])
+                level = self.levels[int(family.split()[1]) - 1]
+                halved = np.diff(level.first) == 2
+                columns.append(halved[level.parent[level.node_of(atoms)]].astype(np.int64))
         return _columns(columns, len(atoms))
 
-    @cached_property
-    def _block_of(self) -> Ints:
-        return np.repeat(np.arange(self.blocks.size), self.blocks.end - self.blocks.begin)
-
-    @cached_property
-    def _node_of(self) -> list[Ints]:
-        return [np.repeat(np.arange(level.size), level.end - level.begin) for level in self.levels]
-
-    @cached_property
-    def _halved(self) -> list[Ints]:
-        """Return for each wavelet level whether each atom is in a measured row."""
-        return [
-            (np.diff(level.first) == 2)[level.parent][node].astype(np.int64)
-            for level, node in zip(self.levels, self._node_of, strict=True)
-        ]
+    def _block_of(self, atoms: Ints) -> Ints:
+        return self.blocks.node_of(atoms)
 
 
 def _columns(columns: list[Ints], count: int) -> Ints:

@@ -6,7 +6,7 @@ Never sees rows.
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,7 +35,7 @@ class Plan:
         epsilon: What it was asked to cost; `cost` is what it will, 0 when it is exact.
         measurement: The strategy: measured rows, scales, answers.
         query: The question as plain data.
-        considered: Every strategy that was considered.
+        considered: Makes every measurement that may be the best.
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
     """
@@ -44,7 +44,7 @@ class Plan:
     epsilon: Fraction
     measurement: Measurement
     query: Mapping[str, Any]
-    considered: tuple[Measurement, ...]
+    considered: Callable[[], list[Measurement]]
     asked: tuple[Tally | Spans, ...]
     way: int = 0
 
@@ -107,17 +107,19 @@ class Plan:
     @cached_property
     def std(self) -> NDArray[np.float64]:
         """Return the standard error of each answer, before shape constraints."""
-        return np.sqrt(self.measurement.variances)
+        std = np.sqrt(self.measurement.variances)
+        std.setflags(write=False)
+        return std
 
     @cached_property
     def mse(self) -> float:
         """Return the expected squared error, mean over the answers, before shape constraints."""
         return self.measurement.mse
 
-    @property
+    @cached_property
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
-        rows = [(each.name, each.sensitivity, each.mse) for each in self.considered]
+        rows = [(each.name, each.sensitivity, each.mse) for each in self.considered()]
         return pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
             "mse", ignore_index=True
         )

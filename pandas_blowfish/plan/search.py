@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 FINEST = 240  # weights are whole numbers up to this
 MAX_CACHED = 256
 SAMPLE = 2_000  # given ranges that the search looks at
+VERY_LONG = 1 << 16  # atoms beyond which fewer layouts are tried, and less thoroughly
 LONG = 2_048  # atoms of a line that is searched as a whole
 POLISHED = 5  # layouts whose scales are optimised
 _found: OrderedDict[bytes, tuple[Layout, tuple[int, ...], float]] = OrderedDict()
@@ -43,9 +44,11 @@ def search(line: Line, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout,
         _found.move_to_end(key)
         return _found[key][:2]
     if all(layout.spacing for layout in layouts):  # else the layout depends on the whole line
-        line, asked = _shorter(line, asked)
+        line, asked = shorter(line, asked) or (line, asked)
     sample = _sampled(asked)
     tried = []
+    if line.size > VERY_LONG:  # a binary tree of a million atoms is not worth its memory
+        layouts = [each for each in layouts if len(each.branching) <= 6] or layouts
     for number, layout in enumerate(layouts):
         nest = Nest(line, layout)
         patterns = nest.patterns()
@@ -53,8 +56,9 @@ def search(line: Line, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout,
         tried.append((_error(nest, patterns, weights, sample), number, nest, patterns, weights))
     tried.sort(key=lambda each: each[:2])
     best: tuple[float, Nest, Floats] | None = None
-    for _, _, nest, patterns, weights in tried[: 2 if asked.kind == "cells" else POLISHED]:
-        polished = _polish(nest, patterns, weights, sample)
+    long = line.size > VERY_LONG
+    for _, _, nest, patterns, weights in tried[: 1 if long else 2 if asked.kind == "cells" else POLISHED]:
+        polished = _polish(nest, patterns, weights, sample, 30 if long else 150)
         error = _error(nest, patterns, polished, sample)
         if best is None or error < best[0]:
             best = (error, nest, polished)
@@ -79,15 +83,14 @@ def _key(line: Line, asked: Spans, layouts: Sequence[Layout]) -> bytes:
     return digest.digest()
 
 
-def _shorter(line: Line, asked: Spans) -> tuple[Line, Spans]:
-    """Return a line that repeats itself as its first part, long enough to search on."""
+def shorter(line: Line, asked: Spans) -> tuple[Line, Spans] | None:
+    """Return the first part of a line that repeats itself, long enough to search on; else None."""
     reach = int((line.between[:, 1] - line.between[:, 0]).max(initial=1))
     size = max(LONG, 24 * reach)
     plain = not len(line.across) and not len(line.away) and len(line.starts) == 1 and line.listed is None
     if line.size <= 2 * size or not plain or asked.kind == "ranges":
-        return line, asked
-    between = line.between[line.between[:, 0] < size - 1]
-    between = np.minimum(between, size - 1)
+        return None
+    between = np.minimum(line.between[line.between[:, 0] < size - 1], size - 1)
     pieces = line.pieces[:size]
     part = Line(size, line.groups, between, line.across, line.away, None, line.exact, pieces, line.exact)
     return part, asked.cut(size)
@@ -130,7 +133,7 @@ def _error(nest: Nest, patterns: Ints, weights: Floats, asked: Spans) -> float:
     return asked.mean_variance(Spread(nest, (2 * scales**2).tolist()))
 
 
-def _polish(nest: Nest, patterns: Ints, weights: Floats, asked: Spans) -> Floats:
+def _polish(nest: Nest, patterns: Ints, weights: Floats, asked: Spans, most: int) -> Floats:
     """Return better weights: a descent in their logarithms, the first kept at 1."""
     from scipy.optimize import minimize
 
@@ -143,7 +146,7 @@ def _polish(nest: Nest, patterns: Ints, weights: Floats, asked: Spans) -> Floats
 
     start = np.log(weights[1:] / weights[0])
     around = np.vstack([start, start + 0.4 * np.eye(len(start))])
-    options = {"maxfev": min(50 * len(start), 150), "xatol": 0.01, "fatol": 1e-4, "initial_simplex": around}
+    options = {"maxfev": min(50 * len(start), most), "xatol": 0.01, "fatol": 1e-4, "initial_simplex": around}
     found = minimize(error, start, method="Nelder-Mead", options=options)
     best = found.x if found.fun < error(start) else start
     return np.asarray(np.exp(np.clip(np.append(0.0, best), -6, 6)))

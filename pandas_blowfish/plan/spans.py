@@ -104,6 +104,10 @@ class Spans:
         """Return the variance of every answer."""
         if self.kind == "cells" and not spread.nest.line.open:
             return np.tile(spread.atoms(), self.groups)
+        if self.kind == "prefixes" and not (spread.nest.line.open or spread.nest.layout.mirrored):
+            each = np.maximum(spread.prefixes(), 0.0)
+            each[spread.nest.segments.end - 1] = 0.0
+            return np.tile(each, self.groups)
         starts, stops = self.ends
         found, cuts = spread.ranges(starts, stops), spread.cuts()
         line = spread.nest.line

@@ -77,6 +77,30 @@ class Spread:
             held = part**2 * held[level.parent] + up - up * part
         return held[::-1] if self.nest.layout.mirrored else held
 
+    def prefixes(self) -> Floats:
+        """Return the variance of the sum of each segment's atoms up to each atom; totals exact, not mirrored."""
+        nest, chain = self.nest, self.chain
+        node = np.arange(nest.size)
+        part, rest = np.ones(nest.size), np.zeros(nest.size)
+        for level, up, below in zip(nest.levels[::-1], self.up[::-1], self.below[::-1], strict=True):
+            before = np.append(0.0, np.cumsum(up))[:-1]
+            before -= before[level.first[:-1]][level.parent]  # of the nodes before, under the same parent
+            own, less, whole = up[node], before[node], below[level.parent][node]
+            square = part * part * own
+            part *= own
+            part += less
+            rest += square
+            rest += less
+            rest -= part * part / whole
+            part /= whole
+            node = level.parent[node]
+        ends = chain.places(np.arange(nest.blocks.size))
+        low, high = chain.variance[ends - 1], chain.variance[ends]
+        both = chain.covariance(ends - 1, ends)
+        # (1 - part)^2 low + part^2 high + 2 part (1 - part) both
+        bend, slope = low + high - 2 * both, 2 * (both - low)
+        return np.asarray(rest + (bend[node] * part + slope[node]) * part + low[node])
+
     def cuts(self) -> Floats:
         """Return by how much a segment's variance falls through what is exact of it: lines x segments."""
         nest, exact = self.nest, self.nest.line.exact

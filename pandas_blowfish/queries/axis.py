@@ -40,9 +40,10 @@ def cells(tally: Tally) -> Spans | Tally:
 def prefixes(policy: Policy, scope: Scope, column: str) -> Spans:
     """Return the question for every prefix of an ordered column's values, missing ones left out."""
     attribute = ordered_attribute(policy, column)
-    labels = np.arange(attribute.size)
-    labels[attribute.cells :] = -1
-    binning = Binning(attribute, frozen(labels), attribute.labels())
+    labels: Ints | None = None
+    if attribute.nullable:
+        labels = frozen(np.append(np.arange(attribute.cells), -1))
+    binning = Binning(attribute, labels, attribute.labels())
     return Spans(scope.tally(policy, [column], {column: binning}), "prefixes", NONE, lambda: binning.index)
 
 

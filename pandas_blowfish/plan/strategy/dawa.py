@@ -27,9 +27,9 @@ CONTINUES = -(2**62)  # where a bucket goes on; no noisy total is that low
 PROOF = (
     "The sums under the edges of a spanning forest change, between neighbouring tables, by at most "
     "{stretch} in L1. The cost of a bucket (the L1 distance of its sums from their median) changes by no "
-    "more than they do, and the costs of one partition's buckets together by no more than that. With noise of "
-    "scale {partition} on each bucket's cost, the cheapest partition loses at most {first}; with noise of scale "
-    "{bucket} on the total of each of its buckets the totals lose at most {second}. Together epsilon = "
+    "more than they do, and the costs of one partition's buckets together by no more than that. With noise "
+    "of scale {partition} on each bucket's cost, the cheapest partition loses at most {first}; with noise of "
+    "scale {bucket} on the total of each of its buckets the totals lose at most {second}. Together epsilon = "
     "{epsilon}."
 )
 

@@ -152,6 +152,8 @@ class Nested:
     @cached_property
     def mse(self) -> float:
         """Return the mean variance of the answers."""
+        if self.asked.kind != "all":
+            return float(self.variances.mean())
         return self.asked.mean_variance(self.spread)
 
     def measured(self, counts: Ints) -> Ints:

@@ -87,7 +87,7 @@ class Tree:
         """Return for each measured row the longest path through it, 0 for one no edge changes."""
         line, tree = self.line, self.forest
         if line.listed is None:
-            reach = np.maximum.accumulate(line.reach)
+            reach = line.reach
             atoms = np.arange(line.size)
             before = np.maximum(reach - 1, atoms)
             pairs = np.concatenate([np.column_stack([atoms, reach]), np.column_stack([atoms, before])])
