@@ -18,6 +18,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/ranges.py
+	$(BIN)/python benchmarks/ranges.py --data --speed
 
 clean:
 	rm -rf .venv

@@ -148,7 +148,10 @@ def _candidates(
 
 
 def _contest(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) -> list[Measurement]:
-    """Return the best of the nested layouts of all strategies together, and the tree."""
+    """Return the best of the nested layouts of all strategies together, and the tree of listed edges.
+
+    Without listed edges a tree is prefix sums of blocks and single atoms: blocks with runs do better.
+    """
     short = shorter(axis, asked)
     part, question = short or (axis, asked)
     layouts = {layout: name for name in names if name in NESTED for layout in NESTED[name](part)}
@@ -156,7 +159,7 @@ def _contest(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) 
     if layouts:
         layout, weights = search(part, question, list(layouts))
         found.append(Nested(layouts[layout], question, part, layout, weights, epsilon))
-    if Tree.name in names:
+    if Tree.name in names and (axis.listed is not None or not layouts):
         found.append(Tree(question, part, epsilon))
     if short is None:
         return found

@@ -107,20 +107,20 @@ def _breadth_first(pairs: Ints, size: int, pieces: Ints) -> Forest:
 
 def _ordered(parent: Ints) -> Forest:
     """Number the atoms of each tree depth first."""
-    from scipy.sparse.csgraph import depth_first_order
-
     size = len(parent)
     child = np.flatnonzero(parent != np.arange(size))
-    roots = np.flatnonzero(parent == np.arange(size))
-    # one more vertex above all roots makes a single tree
-    pairs = np.concatenate(
-        [np.column_stack([parent[child], child]), np.column_stack([np.full(len(roots), size), roots])]
-    )
-    order = depth_first_order(matrix(pairs, size + 1), size, directed=True, return_predecessors=False)[1:]
-    under, above = [1] * size, parent.tolist()
-    for atom in order[::-1].tolist():
+    by_parent = child[np.argsort(parent[child], kind="stable")]
+    first = np.searchsorted(parent[by_parent], np.arange(size + 1)).tolist()
+    listed, above = by_parent.tolist(), parent.tolist()
+    order: list[int] = []
+    waiting = np.flatnonzero(parent == np.arange(size))[::-1].tolist()
+    while waiting:
+        atom = waiting.pop()
+        order.append(atom)
+        waiting += listed[first[atom] : first[atom + 1]]
+    under = [1] * size
+    for atom in reversed(order):
         if above[atom] != atom:
             under[above[atom]] += under[atom]
-    return Forest(
-        frozen(parent), frozen(np.asarray(order, dtype=np.int64)), frozen(np.array(under, dtype=np.int64))
-    )
+    counted = np.array(under, dtype=np.int64)
+    return Forest(frozen(parent), frozen(np.array(order, dtype=np.int64)), frozen(counted))

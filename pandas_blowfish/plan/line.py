@@ -34,7 +34,8 @@ class Line:
         size: How many atoms there are.
         groups: How many lines.
         between: Pairs x < y of atoms of one line that an edge joins, those no other such pair encloses.
-        across: Pairs of atoms of two lines: the lowest and the highest that an edge joins to each.
+        across: Pairs of atoms of two lines: of those that an edge joins to each, the lowest and the
+            highest of every segment.
         away: Atoms that a row can leave for where nothing is counted.
         listed: Every pair of one line that an edge joins, where edges were listed one by one or a
             component is not a run of atoms, and they are not too many; else None.
@@ -80,13 +81,13 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
 
     Proof note:
         Requires: no touched facts; the strategy's loss over a pair of one line grows with the run of
-                  atoms between its ends, and each atom's own loss rises or falls along the line.
+                  atoms between its ends, and each atom's own loss rises or falls along a segment.
         Ensures:  the largest loss over `between`, `across` and `away` is at least that over all edges,
                   and equal to it unless the line was taken for a full one (too many edges to list, or
                   filter classes).
         Because:  an edge either stays on its line, and then the furthest atom in reach loses most; or
                   leads to another line, and then both ends lose all they have, most at an end of those
-                  in reach; or leaves, and loses what its atom has.
+                  of a segment in reach; or leaves, and loses what its atom has.
         Checked:  tests/plan/test_line.py::test_losses_match_enumeration
     """
     axis = (len(tally.binnings) if tally.shown is None else tally.shown) - 1
@@ -117,7 +118,7 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     exact = _exact(graph, tally, axis, segments)
     pieces = segments if listed is None else connect(listed, size)
     piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
-    across = frozen(_ends(size, found.across))
+    across = frozen(_ends(segments, found.across))
     return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
 
 
@@ -151,7 +152,7 @@ def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Int
 def _anything(size: int, groups: int) -> Steps:
     """Return steps from anywhere to anywhere: sound whatever the edges are."""
     ends = np.array([0, size - 1])
-    return Steps(np.array([[0, size - 1]]), np.array([[0, 0], ends, ends[::-1]])[: 3 * (groups > 1)], ends)
+    return Steps(ends[None, :], np.column_stack([ends, ends])[: 2 * (groups > 1)], ends)
 
 
 def _irregular(graph: SecretGraph, marks: Ints) -> bool:
@@ -183,14 +184,12 @@ def _widest(reach: Ints) -> Ints:
     return np.column_stack([kept, reach[kept]])
 
 
-def _ends(size: int, pairs: Ints) -> Ints:
-    """Keep, of pairs of two lines, the lowest and the highest partner of each atom."""
-    low, high = np.full(size, size), np.full(size, -1)
-    for here, there in ((0, 1), (1, 0)):
-        np.minimum.at(low, pairs[:, here], pairs[:, there])
-        np.maximum.at(high, pairs[:, here], pairs[:, there])
-    kept = np.flatnonzero(high >= 0)
-    return np.concatenate([np.column_stack([kept, low[kept]]), np.column_stack([kept, high[kept]])])
+def _ends(segments: Ints, pairs: Ints) -> Ints:
+    """Keep, of pairs of two lines, the lowest and the highest partner of each atom in every segment."""
+    both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    part = segments[both[:, 1]]
+    change = (both[1:, 0] != both[:-1, 0]) | (part[1:] != part[:-1])
+    return both[np.append(True, change) | np.append(change, True)] if len(both) else both
 
 
 def _starts(size: int, between: Ints) -> Ints:

@@ -181,7 +181,8 @@ class Nest:
 
         Proof note:
             Requires: the line's `between`, `across` and `away` hold the edges that may lose most.
-            Ensures:  the loss of the strategy is the largest of patterns @ (1 / scales), exactly.
+            Ensures:  the loss of the strategy is the largest of patterns @ (1 / scales), exactly; of a
+                      wavelet, whose short nodes have no second half, it is at most that.
             Because:  of two atoms of one segment, a prefix that ends between them counts one of them, and
                       a level whose nodes tell them apart counts each once (in a wavelet twice in one row,
                       or once in two); by itself an atom is in every prefix that ends after it and in one
@@ -201,7 +202,8 @@ class Nest:
         part = 2 * (self.width + int(length[0])) if len(between) else 0
         if self.segments.size > 1 or self.layout.spacing is None or len(between) < 4 * part:
             return between
-        if ((between[:, 1] - between[:, 0] != length) & (between[:, 1] < self.size - 1)).any():
+        longer = (between[:, 1] - between[:, 0] != length) & (between[:, 1] < self.size - 1)
+        if longer.any() or (np.diff(between[:, 0]) != 1).any():
             return between
         return np.concatenate([between[:part], between[-part:]])
 
@@ -225,12 +227,8 @@ class Nest:
                 block = self._block_of(atoms)
                 last = self.blocks.first[self.blocks.parent[block] + 1] - 1 - (0 if self.line.open else 1)
                 columns.append(np.maximum(last - block + 1, 0))
-            elif family == "total" or not self.layout.wavelet:
-                columns.append(np.ones(len(atoms), dtype=np.int64))
             else:
-                level = self.levels[int(family.split()[1]) - 1]
-                halved = np.diff(level.first) == 2
-                columns.append(halved[level.parent[level.node_of(atoms)]].astype(np.int64))
+                columns.append(np.ones(len(atoms), dtype=np.int64))
         return _columns(columns, len(atoms))
 
     def _block_of(self, atoms: Ints) -> Ints:

@@ -47,8 +47,8 @@ def search(line: Line, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout,
         line, asked = shorter(line, asked) or (line, asked)
     sample = _sampled(asked)
     tried = []
-    if line.size > VERY_LONG:  # a binary tree of a million atoms is not worth its memory
-        layouts = [each for each in layouts if len(each.branching) <= 6] or layouts
+    if line.size > VERY_LONG:
+        layouts = [each for each in layouts if _usual(each)] or layouts
     for number, layout in enumerate(layouts):
         nest = Nest(line, layout)
         patterns = nest.patterns()
@@ -94,6 +94,11 @@ def shorter(line: Line, asked: Spans) -> tuple[Line, Spans] | None:
     pieces = line.pieces[:size]
     part = Line(size, line.groups, between, line.across, line.away, None, line.exact, pieces, line.exact)
     return part, asked.cut(size)
+
+
+def _usual(layout: Layout) -> bool:
+    """Tell whether a layout is among the few worth trying on a very long line."""
+    return not layout.branching or 6 <= max(layout.branching) <= 40
 
 
 def _sampled(asked: Spans) -> Spans:

@@ -16,7 +16,7 @@ def _others(graph, tally, axis):
     blocks = [block for block in graph.blocks if names[axis] not in block.columns]
     allowed = []
     for block in blocks:
-        pairs = {tuple(pair) for pair in block.graph.pairs().tolist()}
+        pairs = {tuple(pair) for pair in block.graph.edges().tolist()}
         allowed.append(pairs | {pair[::-1] for pair in pairs})
     records = list(itertools.product(*(range(n) for rank, n in enumerate(shape) if rank != axis)))
     place = {name: rank for rank, name in enumerate(n for r, n in enumerate(names) if r != axis)}
@@ -74,7 +74,5 @@ def test_tables_match_enumeration(seed, make_lined):
     found = class_moves(graph, tally, axis)
     slow = _tables(graph, tally, axis)
 
-    for name, wanted in zip(
-        ("between", "across", "across_still", "leave", "leave_still"), slow, strict=True
-    ):
+    for name, wanted in zip(("between", "across", "across_still", "leave", "leave_still"), slow, strict=True):
         assert getattr(found, name).tolist() == wanted.tolist(), name

@@ -42,11 +42,15 @@ def _enumerated(lined):
 
 
 def _check(draw, lined, same):
-    listed = _enumerated(lined)
+    line, listed = lined.line, _enumerated(lined)
     for _ in range(6):
-        gaps = np.array([draw.randint(0, 5) for _ in range(lined.line.size)])
-        reach = np.cumsum(gaps)
-        for own in (reach, reach[-1] - reach):  # what an atom has by itself rises, or falls
+        reach = np.cumsum([draw.randint(0, 5) for _ in range(line.size)])
+        ends = np.append(line.starts[1:], line.size)
+        first, last = (np.repeat(reach[at], ends - line.starts) for at in (line.starts, ends - 1))
+        for own in (
+            reach - first,
+            last - reach,
+        ):  # an atom's own loss rises, or falls
             fast = _largest(lined.line.between, lined.line.across, lined.line.away, reach, own)
             slow = _largest(*listed, reach, own)
 
@@ -143,3 +147,15 @@ def test_a_million_atoms_list_no_edges(monkeypatch, line_of):
     assert found.reach[:2].tolist() == [1_000, 1_001]
     assert found.reach[-1] == 10**6 - 1
     assert found.listed is None
+
+
+def test_the_best_partner_of_each_segment_is_kept(on_line):
+    """A long segment between short ones holds the pair that loses most."""
+    domain = Domain((integers("g", 0, 1), integers("x", 0, 8)))
+    steps = [((0, 3), (0, 4)), ((0, 4), (0, 5)), ((0, 3), (1, 3)), ((0, 3), (1, 0)), ((0, 3), (1, 8))]
+    policy = bf.Policy(domain, secrets={("g", "x"): bf.edges(steps)})
+
+    found = on_line(policy, "x", Scope().groupby(policy, "g")).line
+
+    assert found.starts.tolist() == [0, 1, 2, 3, 6, 7, 8]
+    assert sorted(found.across.tolist()) == [[0, 3], [3, 0], [3, 3], [3, 8], [8, 3]]

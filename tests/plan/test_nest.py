@@ -5,8 +5,11 @@ import random
 import numpy as np
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.plan.nest import Layout, Nest, _largest, refine
+from pandas_blowfish.plan.oracle import edge_loss
 from pandas_blowfish.plan.strategy.nested import Nested
+from pandas_blowfish.policy.domain import Domain, integers
 
 
 def _by_family(nested):
@@ -137,3 +140,28 @@ def test_largest_keeps_every_maximum(many):
     assert len(kept) <= many
     for weights in np.random.default_rng(0).integers(0, 9, (30, 3)):
         assert (kept @ weights).max(initial=0) == (patterns @ weights).max(initial=0)
+
+
+@pytest.mark.parametrize("theta", [1, 2, 3, 5])
+@pytest.mark.parametrize("layout", [Layout(1), Layout(2, (2,)), Layout(4, (2, 2)), Layout(5, (5,))])
+def test_a_period_shows_every_pattern(theta, layout, line_of, monkeypatch):
+    """Of a long line that repeats itself only a part is looked at, and nothing is missed."""
+    line = line_of(301, theta).line
+    part = Nest(line, layout)
+
+    found = part.patterns()
+    monkeypatch.setattr(Nest, "_telling", lambda self: self.line.between)
+
+    assert found.tolist() == Nest(line, layout).patterns().tolist()
+
+
+def test_listed_edges_are_not_taken_for_a_period(on_line):
+    """Edges of one length that start at even atoms at both ends and at odd ones in the middle."""
+    pairs = [(x, x + 3) for x in range(157) if x % 2 == (60 < x < 90)]
+    policy = bf.Policy(Domain((integers("x", 0, 159),)), secrets={"x": bf.edges(pairs)})
+    lined = on_line(policy, "x")
+
+    nested = Nested("nested", lined.asked, lined.line, Layout(2, (2,)), (1, 1), 1)
+
+    assert nested.nest.patterns().tolist() == [[2, 2]]
+    assert edge_loss(nested.matrix(), nested.scales, policy.graph.edges()).value == 1

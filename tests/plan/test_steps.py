@@ -11,11 +11,17 @@ from pandas_blowfish.plan.steps import steps
 
 
 def _moves(draw, count):
-    table = lambda: np.array([[draw.random() < 0.5 for _ in range(count)] for _ in range(count)])  # noqa: E731
-    between, across = table(), table()
-    row = lambda: np.array([draw.random() < 0.5 for _ in range(count)])  # noqa: E731
+    """Return any tables on classes 0..count-1, and one more class of cells that are not counted."""
+    square = np.zeros((3, count + 1, count + 1), dtype=bool)
+    still = np.zeros((2, count + 1), dtype=bool)
+    for table in square:
+        table[:count, :count] = [[draw.random() < 0.5 for _ in range(count)] for _ in range(count)]
+    for row in still:
+        row[:count] = [draw.random() < 0.5 for _ in range(count)]
+    between, across, leave = square
+    leave[:count, count] = [draw.random() < 0.5 for _ in range(count)]
     # who can move along the axis and change the line can also change the line alone
-    return ClassMoves(between | between.T, across | across.T, row() | np.diagonal(across), table(), row())
+    return ClassMoves(between | between.T, across | across.T, still[0] | np.diagonal(across), leave, still[1])
 
 
 def _marks(draw, size):
@@ -34,7 +40,7 @@ def _partners(pairs, atoms):
 
 def _slow(graph, marks, classes, moves):
     between, across, away = [], [], set()
-    for a, b in [*graph.pairs().tolist(), *graph.pairs()[:, ::-1].tolist()]:
+    for a, b in [*graph.edges().tolist(), *graph.edges()[:, ::-1].tolist()]:
         u, v = classes[a], classes[b]
         if marks[a] >= 0 and marks[b] >= 0:
             between += [(marks[a], marks[b])] * bool(moves.between[u, v])
@@ -54,8 +60,8 @@ def test_ends_match_enumeration(seed, make_policy):
     draw = random.Random(seed)
     graph = make_policy(draw, 1, 7).graph.blocks[0].graph
     count = draw.randint(1, 3)
-    classes = np.array([draw.randrange(count) for _ in range(graph.size)])
     marks, moves = _marks(draw, graph.size), _moves(draw, count)
+    classes = np.where(marks < 0, count, [draw.randrange(count) for _ in range(graph.size)])
     atoms = int(marks.max(initial=0)) + 1
 
     found = steps(graph, marks, classes, moves)

@@ -9,6 +9,7 @@ from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.strategy.hierarchical import branchings, longest_segment
 
 NAME = "ordered_hierarchical"
+FAR = 1 << 13  # a reach beyond which fewer spacings are tried
 RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (1, 1), (3, 2), (2, 1), (3, 1)))
 
 
@@ -25,7 +26,8 @@ def layouts(line: Line) -> list[Layout]:
     """
     longest = longest_segment(line)
     reach = max(int((line.between[:, 1] - line.between[:, 0]).max(initial=1)), 1)
-    spacings = sorted({round(reach * ratio) for ratio in RATIOS})
+    ratios = RATIOS if reach < FAR else (Fraction(1, 2), Fraction(1))
+    spacings = sorted({round(reach * ratio) for ratio in ratios})
     found = [
         Layout(spacing, each) for spacing in spacings if 1 < spacing < longest for each in branchings(spacing)
     ]

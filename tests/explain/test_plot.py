@@ -1,0 +1,322 @@
+"""Pictures show what was released: a bar a cell, bounds that are the interval's, groups with a legend."""
+
+import itertools
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BlowfishError,
+    FrameError,
+    MissingPackageError,
+    NotReleasedError,
+)
+from pandas_blowfish.policy.domain import Domain, integers, numeric_attribute, values_attribute
+
+mpl.use("Agg")
+GRADES = ["low", "middle", "high"]
+POLICY = bf.Policy(
+    Domain(
+        (
+            integers("x", 0, 9, nullable=True),
+            numeric_attribute("day", "datetime", "2026-01-01", "2026-03-01", "1D"),
+            values_attribute("grade", "category", GRADES, nullable=False, ranked=True),
+            values_attribute("sex", "category", ["F", "M"], nullable=False),
+            integers("long", 0, 9_999),
+        )
+    ),
+    secrets={"x": bf.threshold(1), "day": bf.threshold("2D"), "long": bf.threshold(3)},
+)
+
+
+@pytest.fixture
+def axes():
+    """Return Axes to draw on."""
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Return the verbs of a protected frame."""
+    rows = np.arange(600)
+    frame = pd.DataFrame(
+        {
+            "x": pd.array(rows % 10, dtype="Int64"),
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rows % 60, unit="D"),
+            "grade": pd.Categorical(np.array(GRADES)[rows % 3], categories=GRADES, ordered=True),
+            "sex": pd.Categorical(np.array(["F", "M"])[rows % 2], categories=["F", "M"]),
+            "long": rows * 16,
+        }
+    )
+    frame.loc[:20, "x"] = pd.NA
+    return frame.blowfish.protect(POLICY, epsilon=10**4).blowfish
+
+
+def _bars(axes):
+    from matplotlib.container import BarContainer
+
+    return [each for each in axes.containers if isinstance(each, BarContainer)]
+
+
+def _whiskers(axes):
+    """Return the ends of the error bars that are drawn, by series."""
+    from matplotlib.container import ErrorbarContainer
+
+    found = [
+        each.lines[2][0].get_segments() for each in axes.containers if isinstance(each, ErrorbarContainer)
+    ]
+    return [np.array([part for part in parts if np.isfinite(part).all()]) for parts in found]
+
+
+def test_hist_draws_counts_and_intervals(asked, axes):
+    """Bars are as high as the counts, whiskers reach where the interval does, missing values come last."""
+    release = asked.hist("x", epsilon=1)
+    bounds = release.blowfish.interval(0.9)
+
+    drawn = release.blowfish.plot(ax=axes, level=0.9)
+
+    assert drawn is axes
+    (bars,) = _bars(axes)
+    (whiskers,) = _whiskers(axes)
+    assert np.allclose([bar.get_height() for bar in bars], release["count"])
+    assert np.allclose(whiskers[:, 0, 1], bounds["low"])
+    assert np.allclose(whiskers[:, 1, 1], bounds["high"])
+    assert axes.get_xticklabels()[-1].get_text() == "missing"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "count")
+    assert axes.get_title(loc="left") == "hist('x')"
+    assert axes.texts[0].get_text() == "epsilon 1, 90% intervals"
+
+
+def test_groups_stand_side_by_side(asked, axes):
+    """Each group has its colour and its name, and no two bars overlap."""
+    release = asked.hist(["sex", "grade"], epsilon=1)
+
+    release.blowfish.plot(ax=axes)
+
+    bars = _bars(axes)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["F", "M"]
+    assert axes.get_legend().get_title().get_text() == "sex"
+    assert len({bar[0].get_facecolor() for bar in bars}) == 2
+    spans = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for group in bars for bar in group)
+    assert all(right <= left + 1e-9 for (_, right), (left, _) in itertools.pairwise(spans))
+    assert np.allclose([bar.get_height() for bar in bars[0]], release.loc["F", "count"])
+    assert axes.get_xlabel() == "grade"
+
+
+def test_cumhist_is_a_line_with_a_band(asked, axes):
+    """Steps as high as the counts, a transparent band around, one of each a group."""
+    release = asked.groupby("sex").cumhist("day", epsilon=1)
+
+    release.blowfish.plot(ax=axes)
+
+    assert [line.get_label() for line in axes.lines] == ["F", "M"]
+    assert np.allclose(axes.lines[0].get_ydata()[1::2], release.loc["F", "count"])
+    assert len(axes.collections) == 2
+    assert all(0 < band.get_alpha() < 1 for band in axes.collections)
+    assert not _bars(axes)
+
+
+def test_many_cells_are_steps(asked, axes):
+    """More cells than bars can show are one line, in which thousands of cells run together."""
+    release = asked.hist("long", epsilon=1)
+
+    release.blowfish.plot(ax=axes)
+
+    (line,) = axes.lines
+    assert not _bars(axes)
+    assert len(line.get_xdata()) < len(release)
+    assert line.get_ydata().max() == pytest.approx(release["count"].max())
+    assert line.get_xdata()[[0, -1]].tolist() == [-0.5, 9_999.5]
+
+
+def test_gaps_are_not_bridged(asked, axes):
+    """Some rows of a release: the line stops where rows were left out, and starts again."""
+    release = asked.cumhist("long", epsilon=1)
+
+    release[(release.index < 50) | (release.index >= 100)].head(200).blowfish.plot(ax=axes)
+
+    assert np.isnan(axes.lines[0].get_ydata()).sum() == 1
+
+
+def test_ranges_lie_on_their_side(asked, axes):
+    """One bar a range, with its name, the first on top; some rows, in any order, are drawn too."""
+    release = asked.range("x", [(0, 4), (2, 9), (0, 9)], epsilon=1)
+
+    release.blowfish.plot(ax=axes)
+
+    (bars,) = _bars(axes)
+    assert np.allclose([bar.get_width() for bar in bars], release["count"])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["[0, 4]", "[2, 9]", "[0, 9]"]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("x", "count")
+
+
+def test_very_many_ranges_are_steps(asked, axes):
+    """Ranges in the order asked, without names."""
+    asked.range("x", "all", epsilon=1).blowfish.plot(ax=axes)
+    second = axes.figure.add_subplot()
+    asked.groupby("grade").range("x", "all", epsilon=1).blowfish.plot(ax=second)
+
+    assert len(_bars(axes)[0]) == 55
+    assert "order asked" in second.get_xlabel()
+    assert len(second.lines) == 3
+
+
+@pytest.mark.parametrize("column", ["long", "day"])
+def test_quantiles_are_points(asked, axes, column):
+    """Points at the values with whiskers, the column on the upright axis, in its own units."""
+    release = asked.quantile(column, [0.25, 0.5], epsilon=1)
+
+    release.blowfish.plot(ax=axes)
+
+    (whiskers,) = _whiskers(axes)
+    assert len(whiskers) == 2
+    assert axes.get_ylabel() == column
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0.25", "0.5"]
+    axes.figure.draw_without_rendering()
+    if column == "day":
+        assert any("2026" in text.get_text() for text in axes.get_yticklabels())
+
+
+def test_quantiles_of_groups_and_of_categories(asked, axes):
+    """Groups stand a little apart; categories have names and no whiskers, and the note says why."""
+    asked.groupby("sex").quantile("grade", [0.2, 0.5], epsilon=1).blowfish.plot(ax=axes)
+
+    assert [text.get_text() for text in axes.get_yticklabels()] == GRADES
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["F", "M"]
+    assert axes.get_ylabel() == "grade"
+    assert "no error bars: categories have no distances" in axes.texts[0].get_text()
+
+
+def test_more_questions_keep_their_column(asked, axes):
+    """What is read off a release names both, and has no bars where its counts were shaped."""
+    release = asked.hist(["sex", "day"], epsilon=1)
+
+    release.blowfish.quantile(0.5).blowfish.plot(ax=axes)
+    second = axes.figure.add_subplot()
+    asked.cumhist("x", epsilon=1).blowfish.range([(0, 4)]).blowfish.plot(ax=second)
+
+    assert axes.get_ylabel() == "day"
+    assert second.get_title(loc="left") == "cumhist('x').range([(0, 4)])"
+    assert "no error bars" in second.texts[0].get_text()
+    assert not _whiskers(second)[0].size
+
+
+def test_counts_are_one_bar(asked, axes):
+    """A count has one bar; an exact one no whisker."""
+    asked.where("x < 5").count(epsilon=1).blowfish.plot(ax=axes)
+    second = axes.figure.add_subplot()
+    asked.count(epsilon=1).blowfish.plot(ax=second)
+
+    assert len(_bars(axes)[0]) == 1
+    assert axes.get_xticklabels()[0].get_text() == "rows"
+    assert axes.get_title(loc="left") == "where('x < 5').count()"
+    assert len(_whiskers(axes)[0]) == 1
+    assert not _whiskers(second)[0].size
+    assert second.texts[0].get_text() == "epsilon 0, exact"
+
+
+def test_what_depends_on_rows_has_no_bars(asked, axes):
+    """dawa does not tell how wrong it is: counts alone are drawn."""
+    asked.cumhist("long", epsilon=1, strategy="dawa").blowfish.plot(ax=axes)
+
+    assert len(axes.lines) == 1
+    assert not axes.collections
+    assert "no error bars" in axes.texts[0].get_text()
+
+
+def test_unshaped_counts_reach_below_zero(asked, axes):
+    """post=False: negative counts are drawn as they are."""
+    release = asked.hist("long", epsilon="0.05", post=False)
+
+    release.blowfish.plot(ax=axes)
+
+    assert release["count"].min() < 0
+    assert axes.get_ylim()[0] < release["count"].min()
+
+
+def test_two_releases_share_axes(asked, axes):
+    """A second release on the same Axes takes the next colour."""
+    for _ in range(2):
+        asked.cumhist("x", epsilon=1).blowfish.plot(ax=axes)
+
+    assert len({line.get_color() for line in axes.lines}) == 2
+
+
+def test_new_axes_when_none_are_given(asked):
+    """Without ax a figure is made."""
+    from matplotlib import pyplot
+
+    drawn = asked.hist("grade", epsilon=1).blowfish.plot()
+
+    assert pyplot.gcf() is drawn.figure
+    pyplot.close(drawn.figure)
+
+
+def test_odd_names_are_drawn_as_they_are(axes):
+    """Dollar signs begin no formula, and a name that begins with _ is in the legend."""
+    domain = Domain(
+        (
+            values_attribute("$pay", "category", ["$1", "$2"], nullable=False),
+            values_attribute("_g", "category", ["_a", "b"], nullable=False),
+        )
+    )
+    frame = pd.DataFrame({"$pay": ["$1", "$2"], "_g": ["_a", "b"]})
+    df = frame.blowfish.protect(bf.Policy(domain), epsilon=1)
+
+    df.blowfish.hist(["_g", "$pay"], epsilon=1).blowfish.plot(ax=axes)
+    axes.figure.draw_without_rendering()
+
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [" _a", "b"]
+    assert axes.get_xticklabels()[0].get_text() == r"\$1"
+
+
+def test_wrong_arguments_are_refused(asked, axes):
+    """No receipt, no count, no rows, no Axes, no probability: typed errors, nothing drawn."""
+    release = asked.hist("grade", epsilon=1)
+
+    with pytest.raises(NotReleasedError):
+        pd.DataFrame({"count": [1]}).blowfish.plot(ax=axes)
+    with pytest.raises(NotReleasedError):
+        asked._frame.blowfish.plot(ax=axes)
+    for changed in (release[["std"]], release.head(0)):
+        with pytest.raises(FrameError):
+            changed.blowfish.plot(ax=axes)
+    with pytest.raises(ArgumentTypeError):
+        release.blowfish.plot(ax="here")
+    for level in (0, 1, 95, "x"):
+        with pytest.raises(ArgumentError):
+            release.blowfish.plot(ax=axes, level=level)
+    assert not axes.has_data()
+
+
+def test_without_matplotlib_the_error_says_what_to_install(asked, monkeypatch):
+    """A typed ImportError names the extra."""
+    release = asked.hist("grade", epsilon=1)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
+
+    with pytest.raises(MissingPackageError, match=r"pandas-blowfish\[plot\]") as caught:
+        release.blowfish.plot()
+
+    assert isinstance(caught.value, ImportError)
+    assert isinstance(caught.value, BlowfishError)
+    assert caught.value.name == "matplotlib"
+
+
+def test_importing_the_library_does_not_import_matplotlib():
+    """Pictures cost nothing until one is drawn."""
+    code = "import sys, pandas_blowfish; print('matplotlib' in sys.modules)"
+
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "False"
