@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -207,7 +208,7 @@ class Lined:
     asked: Spans
     line: Line
 
-    @property
+    @cached_property
     def edges(self) -> np.ndarray:
         """Return the edges the question sees, from the words of the policy alone."""
         return definition_edges(self.policy, list(self.asked.tally.domain.columns))

@@ -49,6 +49,7 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
         return Solved(asked.answers(noisy), (0.0, 0.0), noisy)
     shaped = _shaped(measurement, noisy)
     answers = asked.answers(shaped)
+    answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
     moved = asked.answers(noisy) - answers
     return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), shaped)
 
@@ -71,8 +72,7 @@ def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
     noisy, totals, shared = measurement.split(values)
     if measurement.layout.mirrored:
         totals = totals[:, ::-1]
-    variances = [max(each, 1e-300) for each in measurement.family_variances]
-    return estimate(measurement.nest, variances, noisy, totals, shared)
+    return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
 
 
 def _shaped(measurement: Nested | Tree | Dawa, positions: Floats) -> Floats:

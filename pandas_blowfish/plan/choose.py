@@ -35,6 +35,7 @@ NESTED: dict[str, Callable[[Line], list[Layout]]] = {
     haar.NAME: haar.layouts,
 }
 STRATEGIES = (*NESTED, Tree.name, Dawa.name)
+SHORT = 512  # atoms up to which every strategy is searched by itself
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
 MAX_PLANS, MAX_KEPT = 32, 2_000_000  # plans kept, and the answers of all of them together
 _plans: OrderedDict[Any, Plan] = OrderedDict()
@@ -141,7 +142,7 @@ def _candidates(
         return
     axis = line(graph, tally)
     names = [name for name in STRATEGIES if strategy == name or (auto and _worthwhile(name, axis, counts))]
-    if not auto or every:
+    if not auto or every or axis.size <= SHORT:
         yield from _on_line(axis, asked, epsilon, names)
     else:
         yield from _contest(axis, asked, epsilon, names)

@@ -119,7 +119,8 @@ class Spans:
         last, after = found.last, np.minimum(found.first + 1, found.last)
         less = found.low**2 * cuts[:, found.first] + found.high**2 * cuts[:, last]
         less += np.where(found.first == last, 0.0, before[:, last] - before[:, after])
-        return np.asarray(np.maximum(found.base - less, 0.0)).ravel()
+        left = found.base - less
+        return np.where(left > 1e-12 * found.base, left, 0.0).ravel()
 
     def mean_variance(self, spread: Spread) -> float:
         """Return the mean variance of the answers; in linear time for every range, too."""

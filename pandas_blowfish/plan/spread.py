@@ -75,10 +75,12 @@ class Spread:
         for level, up, below in zip(self.nest.levels, self.up, self.below, strict=True):
             part = up / below[level.parent]
             held = part**2 * held[level.parent] + up - up * part
+        alone = np.flatnonzero(self.nest.segments.end - self.nest.segments.begin == 1)
+        held[self.nest.segments.begin[alone]] *= not self.chain.fixed
         return held[::-1] if self.nest.layout.mirrored else held
 
     def prefixes(self) -> Floats:
-        """Return the variance of the sum of each segment's atoms up to each atom; totals exact, not mirrored."""
+        """Return the variance of each segment's sum up to each atom, where totals are exact."""
         nest, chain = self.nest, self.chain
         node = np.arange(nest.size)
         part, rest = np.ones(nest.size), np.zeros(nest.size)

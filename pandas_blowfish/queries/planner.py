@@ -23,7 +23,7 @@ class Planner:
     Examples:
         >>> import pandas_blowfish as bf
         >>> plan = bf.datasets.patients_policy().plan
-        >>> plan.where("region == 'north'").groupby("sex").hist("disease", epsilon=0.1).sensitivity
+        >>> plan.where("region == 'north'").groupby("sex").count(epsilon=0.1).sensitivity
         Fraction(2, 1)
     """
 

@@ -3,10 +3,11 @@
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.law import reach, variance
+from pandas_blowfish.plan.law import reach, variance, widest
 
 SCALES = [
     Fraction(1, 10**9),
@@ -63,3 +64,41 @@ def test_absurd_scales_and_levels_have_an_answer():
     assert variance(Fraction(10**400)) == float("inf")
     assert reach(Fraction(1, 10**400), 0.95) == 0
     assert reach(Fraction(1), "0." + "9" * 400) == 921
+
+
+def _inside(weights, t):
+    """Return P(|X| <= t) for a sum X of Laplace noises with variances w_i, from its characteristic function.
+
+    P(|X| <= t) = (2 / pi) integral of sin(u t) / u * prod 1 / (1 + w_i u^2 / 2) over u > 0.
+    """
+    u = np.linspace(1e-9, 400, 400_001)
+    law = np.prod([1 / (1 + weight * u**2 / 2) for weight in weights], axis=0)
+    return 2 / np.pi * float(np.trapezoid(np.sin(u * t) / u * law, u))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
+def test_widest_covers_sums(level):
+    """Any weights: one noise alone, two, many equal ones, one large among small ones, random ones."""
+    draw = np.random.default_rng(0)
+    mixes = [[1.0], [0.5, 0.5], [0.9, 0.1], [1 / 3] * 3, [0.02] * 50, [0.6] + [0.04] * 10]
+    mixes += [draw.dirichlet(np.full(many, 0.5)).tolist() for many in (2, 3, 5, 20)]
+
+    t = widest(level)
+
+    worst = min(_inside(weights, t) for weights in mixes)
+    assert worst >= level - 1e-5
+    assert worst <= level + 0.06
+
+
+def test_widest_is_not_below_one_noise_alone():
+    """At high levels a single Laplace noise has the heaviest tail: its own quantile is reached."""
+    for level in (0.95, 0.99, 0.999):
+        assert widest(level) >= -np.log(1 - level) / 2**0.5
+    assert widest("0.95") == widest(0.95)
+
+
+@pytest.mark.parametrize("level", [0, 1, -1, 2])
+def test_widest_takes_levels_between_0_and_1(level):
+    """Others are refused."""
+    with pytest.raises(ArgumentError):
+        widest(level)

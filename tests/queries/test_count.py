@@ -50,7 +50,7 @@ def test_secret_presence_makes_the_count_noisy():
     df = pd.DataFrame({"x": [1, 2, 3]}).blowfish.protect(bf.Policy(DOMAIN, presence=True), epsilon=2)
 
     released = df.blowfish.count(epsilon=1)
-    plan = df.blowfish.plan.hist("x", epsilon=1)
+    plan = df.blowfish.plan.hist("x", epsilon=1, strategy="identity")
 
     assert released["std"].iloc[0] > 0
     assert released.blowfish.receipt["sensitivity"] == "1"

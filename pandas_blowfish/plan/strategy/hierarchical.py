@@ -34,7 +34,7 @@ def branchings(width: int) -> list[tuple[int, ...]]:
 
     Examples:
         >>> branchings(16)
-        [(16,), (4, 4), (3, 3, 2), (2, 2, 2, 2)]
+        [(16,), (4, 4), (3, 2, 3), (2, 2, 2, 2)]
     """
     found: list[tuple[int, ...]] = []
     for levels in range(1, MAX_LEVELS + 1):

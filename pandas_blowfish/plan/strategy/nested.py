@@ -136,13 +136,13 @@ class Nested:
 
     @cached_property
     def family_variances(self) -> list[float]:
-        """Return the variance of the noise of each family."""
-        return [variance(scale) for scale in self.family_scales]
+        """Return the variance of the noise of each family, within what floats can divide by."""
+        return [min(max(variance(scale), 1e-200), 1e200) for scale in self.family_scales]
 
     @cached_property
     def spread(self) -> Spread:
         """Return how estimates vary."""
-        return Spread(self.nest, [max(each, 1e-300) for each in self.family_variances])
+        return Spread(self.nest, self.family_variances)
 
     @cached_property
     def variances(self) -> Floats:

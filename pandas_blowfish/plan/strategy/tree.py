@@ -138,7 +138,7 @@ class Tree:
     @cached_property
     def row_variances(self) -> Floats:
         """Return the variance of each measured row of one line."""
-        return self._scales.spread([variance(scale) for scale in self._scales.values])
+        return self._scales.spread([min(variance(scale), 1e200) for scale in self._scales.values])
 
     @cached_property
     def _crossing(self) -> Crossing:

@@ -1,0 +1,84 @@
+"""Quantiles read off cumulative counts, on every kind of axis."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandas_blowfish.infer.quantile import Axis, quantiles
+
+
+def _ask(cells, positions, q, spread=None):
+    positions = np.atleast_2d(np.array(positions, dtype=float))
+    spread = np.zeros(positions.shape) if spread is None else np.full(positions.shape, float(spread))
+    return quantiles(positions, spread, Axis.of(cells), np.array(q, dtype=float))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_single_values_match_numpy(seed):
+    """The first value whose cumulative count reaches q: numpy's inverted_cdf."""
+    draw = np.random.default_rng(seed)
+    rows = draw.integers(0, 9, 25)
+    positions = np.append(0, np.cumsum(np.bincount(rows, minlength=9)))
+    shares = np.array([0, 0.1, 0.25, 0.5, 0.77, 0.96, 1])
+
+    values, std = _ask(pd.RangeIndex(9), positions, shares)
+
+    assert values.tolist() == np.quantile(rows, shares, method="inverted_cdf").tolist()
+    assert (std == 0).all()
+
+
+def test_bins_are_linear_inside():
+    """Half of a half-open bin's rows are reached in its middle; closed whole numbers end at their last."""
+    halves = pd.interval_range(0, 30, freq=10, closed="left")
+    closed = pd.IntervalIndex.from_arrays([0, 10], [9, 19], closed="both")
+
+    assert _ask(halves, [0, 4, 8, 8], [0, 0.25, 0.5, 0.75, 1])[0].tolist() == [0, 5, 10, 15, 20]
+    assert _ask(closed, [0, 4, 8], [0, 0.25, 0.5, 1])[0].tolist() == [0, 5, 9, 19]
+
+
+def test_instants_and_categories_keep_their_kind():
+    """Times come back as times, with their zone; ordered categories as categories without distances."""
+    days = pd.date_range("2020-01-01", periods=3, tz="Europe/Paris")
+    ranks = pd.CategoricalIndex(["low", "mid", "high"], categories=["low", "mid", "high"], ordered=True)
+
+    times, _ = _ask(days, [0, 1, 2, 4], [0.5, 1])
+    names, std = _ask(ranks, [0, 1, 2, 4], [0.5, 1], spread=1)
+    flags, _ = _ask(pd.Index([False, True]), [0, 1, 4], [0.1, 0.9])
+
+    assert list(times) == [days[1], days[2]]
+    assert names.tolist() == ["mid", "high"]
+    assert names.ordered
+    assert np.isnan(std).all()
+    assert flags.tolist() == [0, 1]
+
+
+def test_bins_of_time_are_linear_too():
+    """The middle of a day."""
+    days = pd.date_range("2020-01-01", periods=3)
+    cells = pd.IntervalIndex.from_breaks(days, closed="left")
+
+    times, _ = _ask(cells, [0, 2, 4], [0.25])
+
+    assert list(times) == [pd.Timestamp("2020-01-01 12:00")]
+
+
+def test_the_error_is_how_far_one_standard_error_moves_it():
+    """Ten rows a cell: an error of ten rows is one cell, either way."""
+    positions = np.arange(0, 101, 10)
+
+    values, std = _ask(pd.RangeIndex(10), positions, [0.5], spread=10)
+
+    assert values.tolist() == [4]
+    assert std.tolist() == [1]
+
+
+def test_a_line_without_rows_has_no_quantile():
+    """NaN, NaT or no category; other lines are not touched."""
+    positions = [[0, 0, 0], [0, 1, 2]]
+    days = pd.date_range("2020-01-01", periods=2)
+    ranks = pd.CategoricalIndex(["a", "b"], ordered=True)
+
+    assert _ask(pd.RangeIndex(2), positions, [0.5])[0].tolist()[1] == 0
+    assert np.isnan(_ask(pd.RangeIndex(2), positions, [0.5])[0][0])
+    assert _ask(days, positions, [0.5])[0].isna().tolist() == [True, False]
+    assert _ask(ranks, positions, [0.5])[0].isna().tolist() == [True, False]
