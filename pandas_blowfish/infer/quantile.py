@@ -86,11 +86,12 @@ def _places(positions: Floats, axis: Axis, goals: Floats) -> tuple[Floats, NDArr
     found, cells = np.full(goals.shape, np.nan), np.zeros(goals.shape, dtype=np.int64)
     for number, line in enumerate(positions):
         total = line[-1]
-        if not total > 0:
+        if not total > 1e-6:  # what rounding leaves of no rows
             continue
         goal = np.clip(goals[number], 0.0, total)
         first = int(np.searchsorted(line[1:], 0.0, "right"))  # cells before the first row reach nothing
-        cell = np.clip(np.searchsorted(line[1:], goal), first, len(line) - 2)
+        reached = np.searchsorted(line[1:], goal - 1e-9 * max(float(total), 1.0))
+        cell = np.clip(reached, first, len(line) - 2)
         inside = line[cell + 1] - line[cell]
         part = np.divide(goal - line[cell], inside, out=np.zeros(len(goal)), where=inside > 0)
         top = axis.high[cell] - (1.0 if _closed(axis) else 0.0)

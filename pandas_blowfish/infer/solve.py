@@ -95,7 +95,7 @@ def _shaped(measurement: Nested | Tree | Dawa, positions: Floats) -> Floats:
     if isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
         spread = every.variances(measurement.spread)[: line.size]
-        weights = np.append(1.0, 1 / np.maximum(spread, 1e-9 * max(float(spread.max(initial=0)), 1e-300)))
+        weights = np.append(1.0, 1 / np.maximum(spread, max(1e-9 * float(spread.max(initial=0)), 1e-200)))
     alone = line.exact.alone.reshape(line.groups, -1)
     return _agreeing(
         line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts

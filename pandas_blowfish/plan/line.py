@@ -97,9 +97,9 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     column = binning.attribute.name
     block = next(block for block in graph.blocks if column in block.columns)
     alone = len(block.columns) == 1
-    if len(tally.binnings) == 1 and isinstance(block.graph, Ball) and not graph.presence:
-        if (plain := _plain(block.graph, tally)) is not None:
-            return plain
+    simple = len(tally.binnings) == 1 and isinstance(block.graph, Ball) and not graph.presence
+    if simple and (plain := _plain(block.graph, tally)) is not None:
+        return plain
     moves = class_moves(graph, tally, axis) if alone else None
     found = steps(block.graph, marks, tally.sieve.classes[axis], moves) if moves else None
     listed: Ints | None = None
@@ -122,8 +122,9 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
 
 
-def _plain(graph: Ball, tally: Tally) -> Line | None:
+def _plain(graph: SecretGraph, tally: Tally) -> Line | None:
     """Return the line of a whole column under a threshold, or None if something else is asked."""
+    assert isinstance(graph, Ball)
     marks, atoms = tally.marks[0], np.arange(graph.size)
     if tally.condition is not None or tally.shape[0] != graph.size:
         return None

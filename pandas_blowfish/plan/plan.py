@@ -108,6 +108,7 @@ class Plan:
     def std(self) -> NDArray[np.float64]:
         """Return the standard error of each answer, before shape constraints."""
         std = np.sqrt(self.measurement.variances)
+        std[std < 1e-75] = 0.0  # noise so small that floats know no better
         std.setflags(write=False)
         return std
 

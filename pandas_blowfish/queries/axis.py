@@ -171,10 +171,14 @@ def _high(attribute: Attribute, value: Any) -> int:
             attribute.edge(attribute.place(value) + 1)  # the last whole number of its cell
         return code + 1
     assert isinstance(attribute, Grid)
-    place = attribute.place(value)
-    if place > attribute.low + attribute.cells * attribute.step:
-        raise attribute.refuse(value)
-    return attribute.edge(value)
+    steps = (attribute.place(value) - attribute.low) / attribute.step
+    if steps.denominator != 1 or not 0 <= steps <= attribute.cells:
+        raise DeclaredValueError(
+            attribute.name,
+            f"{value!r} is not the edge of a cell",
+            allowed=f"{attribute.describe()}, on edges",
+        )
+    return int(steps)
 
 
 def _ways(

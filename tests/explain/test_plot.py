@@ -10,14 +10,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    BlowfishError,
-    FrameError,
-    MissingPackageError,
-    NotReleasedError,
-)
+from pandas_blowfish import errors
 from pandas_blowfish.policy.domain import Domain, integers, numeric_attribute, values_attribute
 
 mpl.use("Agg")
@@ -244,21 +237,15 @@ def test_unshaped_counts_reach_below_zero(asked, axes):
     assert axes.get_ylim()[0] < release["count"].min()
 
 
-def test_two_releases_share_axes(asked, axes):
-    """A second release on the same Axes takes the next colour."""
-    for _ in range(2):
-        asked.cumhist("x", epsilon=1).blowfish.plot(ax=axes)
-
-    assert len({line.get_color() for line in axes.lines}) == 2
-
-
-def test_new_axes_when_none_are_given(asked):
-    """Without ax a figure is made."""
+def test_two_releases_share_axes(asked):
+    """Without ax a figure is made; a second release on its Axes takes the next colour."""
     from matplotlib import pyplot
 
-    drawn = asked.hist("grade", epsilon=1).blowfish.plot()
+    drawn = asked.cumhist("x", epsilon=1).blowfish.plot()
+    asked.cumhist("x", epsilon=1).blowfish.plot(ax=drawn)
 
     assert pyplot.gcf() is drawn.figure
+    assert len({line.get_color() for line in drawn.lines}) == 2
     pyplot.close(drawn.figure)
 
 
@@ -284,17 +271,17 @@ def test_wrong_arguments_are_refused(asked, axes):
     """No receipt, no count, no rows, no Axes, no probability: typed errors, nothing drawn."""
     release = asked.hist("grade", epsilon=1)
 
-    with pytest.raises(NotReleasedError):
+    with pytest.raises(errors.NotReleasedError):
         pd.DataFrame({"count": [1]}).blowfish.plot(ax=axes)
-    with pytest.raises(NotReleasedError):
+    with pytest.raises(errors.NotReleasedError):
         asked._frame.blowfish.plot(ax=axes)
     for changed in (release[["std"]], release.head(0)):
-        with pytest.raises(FrameError):
+        with pytest.raises(errors.FrameError):
             changed.blowfish.plot(ax=axes)
-    with pytest.raises(ArgumentTypeError):
+    with pytest.raises(errors.ArgumentTypeError):
         release.blowfish.plot(ax="here")
     for level in (0, 1, 95, "x"):
-        with pytest.raises(ArgumentError):
+        with pytest.raises(errors.ArgumentError):
             release.blowfish.plot(ax=axes, level=level)
     assert not axes.has_data()
 
@@ -305,11 +292,11 @@ def test_without_matplotlib_the_error_says_what_to_install(asked, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.axes", None)
 
-    with pytest.raises(MissingPackageError, match=r"pandas-blowfish\[plot\]") as caught:
+    with pytest.raises(errors.MissingPackageError, match=r"pandas-blowfish\[plot\]") as caught:
         release.blowfish.plot()
 
     assert isinstance(caught.value, ImportError)
-    assert isinstance(caught.value, BlowfishError)
+    assert isinstance(caught.value, errors.BlowfishError)
     assert caught.value.name == "matplotlib"
 
 

@@ -138,7 +138,8 @@ class Tree:
     @cached_property
     def row_variances(self) -> Floats:
         """Return the variance of each measured row of one line."""
-        return self._scales.spread([min(variance(scale), 1e200) for scale in self._scales.values])
+        each = [min(max(variance(scale), 1e-200), 1e200) for scale in self._scales.values]
+        return self._scales.spread(each)
 
     @cached_property
     def _crossing(self) -> Crossing:
@@ -177,7 +178,8 @@ class Tree:
         sums = np.concatenate(
             [np.zeros((self.line.groups, 1)), np.cumsum(self.root_variances, axis=1)], axis=1
         )
-        return np.asarray(over + sums[:, stops] - sums[:, starts]).ravel()
+        found = np.asarray(over + sums[:, stops] - sums[:, starts]).ravel()
+        return np.where(found > 1e-9 * found.max(initial=0.0), found, 0.0)
 
     @cached_property
     def mse(self) -> float:

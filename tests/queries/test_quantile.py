@@ -1,0 +1,93 @@
+"""quantile: values of the column, read off cumulative counts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.queries.quantile import plan_quantile, shares_of
+
+POLICY = bf.Policy(
+    Domain(
+        (
+            integers("x", 0, 99),
+            from_dict("pay", {"type": "float", "min": 0, "max": 100, "step": 10}),
+            from_dict("day", {"type": "datetime", "min": "2026-01-01", "max": "2026-01-31", "step": "1D"}),
+            from_dict("size", {"type": "category", "values": ["s", "m", "l"], "ordered": True}),
+        )
+    ),
+    secrets={
+        "x": bf.threshold(5),
+        "pay": bf.threshold(10),
+        "day": bf.threshold("2D"),
+        "size": bf.threshold(1),
+    },
+)
+ROWS = pd.DataFrame(
+    {
+        "x": np.arange(1000) % 100,
+        "pay": np.arange(1000) % 100 + 0.5,
+        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(1000) % 10, unit="D"),
+        "size": pd.Categorical(["s"] * 100 + ["m"] * 800 + ["l"] * 100, ["s", "m", "l"], ordered=True),
+    }
+)
+
+
+def _protected():
+    return ROWS.blowfish.protect(POLICY, epsilon=10**9)
+
+
+def test_values_are_those_of_the_column():
+    """Whole numbers as they are, bins linearly, instants as instants, categories as categories."""
+    df, q = _protected(), [0.25, 0.5, 0.75]
+
+    assert df.blowfish.quantile("x", q, epsilon=10**5)["value"].tolist() == [24, 49, 74]
+    assert df.blowfish.quantile("pay", q, epsilon=10**5)["value"].tolist() == pytest.approx([25, 50, 75])
+    days = df.blowfish.quantile("day", q, epsilon=10**5)["value"]
+    assert days.dt.normalize().tolist() == [pd.Timestamp(f"2026-01-{day:02d}") for day in (3, 6, 8)]
+    assert df.blowfish.quantile("size", q, epsilon=10**5)["value"].tolist() == ["m", "m", "m"]
+
+
+def test_ends_are_the_first_and_last_rows():
+    """0 and 1 are reached where rows are."""
+    rows = pd.DataFrame({"x": [10, 20, 30], "pay": 0.0, "day": pd.Timestamp("2026-01-01"), "size": "s"})
+
+    found = rows.blowfish.protect(POLICY, epsilon=10**9).blowfish.quantile("x", [0, 1], epsilon=10**5)
+
+    assert found["value"].tolist() == [10, 30]
+
+
+def test_the_error_is_that_of_the_rank():
+    """std says how far the value moves when the count there is off by its own."""
+    found = _protected().blowfish.quantile("x", 0.5, epsilon="1/2")
+
+    assert found.index.tolist() == [0.5]
+    assert found["std"].item() > 0
+    bounds = found.blowfish.interval()
+    assert bounds["low"].item() < found["value"].item() < bounds["high"].item()
+
+
+def test_groups_come_first_in_the_index():
+    """One set of quantiles a group."""
+    found = _protected().blowfish.groupby("size").quantile("x", [0.1, 0.9], epsilon=10**5)
+
+    assert found.index.names == ["size", "q"]
+    assert found["value"].tolist() == pytest.approx([9, 89] * 3)
+
+
+def test_no_rows_have_no_quantile():
+    """Nothing to find the middle of."""
+    found = ROWS.iloc[:0].blowfish.protect(POLICY, epsilon=1).blowfish.quantile("x", 0.5, epsilon=1)
+
+    assert found["value"].isna().all()
+
+
+@pytest.mark.parametrize("q", [[], -0.1, 1.5, "half", None, [0.5, 2]])
+def test_wrong_shares_are_refused(q):
+    """Shares lie between 0 and 1."""
+    with pytest.raises(ArgumentError):
+        shares_of(q)
+    with pytest.raises(ArgumentError):
+        plan_quantile(POLICY, "x", q, epsilon=1)
