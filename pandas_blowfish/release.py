@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.infer.solve import Solved
-from pandas_blowfish.plan.law import reach, variance, widest
+from pandas_blowfish.plan.law import reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
 
 RECORD = "blowfish"
+MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 Floats = NDArray[np.float64]
 
 
@@ -68,18 +69,18 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row.
-        Because:  of a count with one noise, |noise| <= t with that probability (`law.reach`); of an
-                  estimate from many, t is `law.widest` standard errors. A shaped count is max(0, noisy - s)
-                  with s between the receipt's shifts, so a positive one is within t of the truth after
-                  adding s back, and a zero one says only that the noisy answer was at most s; a shaped
-                  sum is the unbiased one less a shift.
+        Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
+                  (`law.reach_of_sum`); of an estimate t is `law.widest` standard errors. A shaped count is
+                  max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
+                  the truth after adding s back, and a zero one says only that the noisy answer was at
+                  most s; a shaped sum is the unbiased one less a shift.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     receipt = _usable(frame)
     value = frame["value" if receipt["verb"] == "quantile" else "count"]
     std = frame["std"].to_numpy(dtype=float)
     if receipt["verb"] == "quantile":
-        low, high = _around(value, std, level)
+        low, high = _around(receipt, value, std, level)
     else:
         low, high = _bounds(receipt, value.to_numpy(dtype=float), std, level)
     bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
@@ -118,28 +119,51 @@ def _usable(frame: pd.DataFrame) -> Receipt:
 
 
 def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
-    scale, finest = Fraction(receipt["scale"]), Fraction(receipt["scale_low"])
+    """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
     noisy, plain = std > 0, receipt["proof"] == "identity" and receipt["verb"] in ("hist", "count")
-    spread = np.full(len(std), float(reach(scale, level)))
-    if not plain or "derived" in receipt:
-        rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-        spread = widest(level) * std * rounding + 1
+    spread = _spread(receipt, std, level) + 1e-9 * np.maximum(np.abs(count), 1.0)  # sums of floats
     least, most = (receipt["shift_low"], receipt["shift_high"]) if receipt["post"] else (0.0, 0.0)
+    low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
     if not receipt["post"]:
-        return count - spread * noisy, count + spread * noisy
-    low = count + least - spread
+        return low, high
     if plain:
-        low = np.where(count > 0, low, 0.0)
-    low = np.where(noisy, np.maximum(low, 0.0), count)
-    return low, np.where(noisy, np.maximum(count + most + spread, 0.0), count)
+        low = np.where(noisy & (count <= 0), 0.0, low)
+    return np.where(noisy, np.maximum(low, 0.0), count), np.where(noisy, np.maximum(high, 0.0), count)
 
 
-def _around(value: pd.Series[Any], std: Floats, level: Any) -> tuple[Any, Any]:
-    """Return a quantile's bounds in its own units."""
+def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
+    """Return how far the noise of each answer goes: exactly for sums of whole noises, else at most.
+
+    Counts, prefix sums, and the sums of a tree have one scale, and an answer is a sum of some of them.
+    """
+    scale, finest = Fraction(receipt["scale"]), Fraction(receipt["scale_low"])
+    one = variance(scale)
+    whole = receipt["proof"] in ("identity", "ordered", "tree") and scale == finest and one > 0
+    rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
+    spread = widest(level) * std * rounding + 1
+    if "derived" in receipt or not whole:
+        return spread
+    many = std**2 / one
+    for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():
+        exactly = reach_of_sum(scale, each, level)
+        if exactly is not None:
+            spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
+    return spread
+
+
+def _around(receipt: Receipt, value: pd.Series[Any], std: Floats, level: Any) -> tuple[Any, Any]:
+    """Return a quantile's bounds in its own units, within the declared ones."""
     if isinstance(value.dtype, pd.CategoricalDtype):
         raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
     width = widest(level) * std
     if pd.api.types.is_datetime64_any_dtype(value.dtype):
         step = pd.to_timedelta(np.nan_to_num(width), unit="ns")
-        return value - step, value + step
-    return value - width, value + width
+        stamps = [pd.Timestamp(int(receipt[end]), tz="UTC") for end in ("least", "most")]
+        least, most = (np.datetime64(stamp.tz_localize(None)) for stamp in stamps)
+        zone = value.dt.tz
+        plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
+        ends = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
+        if zone is None:
+            return ends[0], ends[1]
+        return tuple(end.dt.tz_localize("UTC").dt.tz_convert(zone) for end in ends)
+    return (value - width).clip(lower=receipt["least"]), (value + width).clip(upper=receipt["most"])

@@ -132,3 +132,34 @@ def test_the_ledger_refuses_a_receipt_with_other_costs():
     for change in ({"epsilon": "1/1000"}, {"remaining": "5"}, {"query": "hist('y')"}, {"scale": "1"}):
         with pytest.raises(bf.errors.LedgerTamperedError):
             df.blowfish.ledger.verify({**receipt, **change})
+
+
+@pytest.mark.parametrize(
+    "strategy", ["ordered", "ordered_hierarchical", "hierarchical", "haar", "tree", "auto"]
+)
+@pytest.mark.parametrize("epsilon", ["1/4", "2"])
+def test_intervals_of_estimates_cover(strategy, epsilon):
+    """Intervals of sums of many noises cover, shaped or not, at small scales too."""
+    values = [3] * 50 + [4] * 5 + [15]
+    truth = np.cumsum(np.bincount(values, minlength=20))
+    df = _protected(values, epsilon=10**6)
+    inside = {post: np.zeros(20) for post in (True, False)}
+
+    for post, found in inside.items():
+        for _ in range(150):
+            cum = df.blowfish.cumhist("x", epsilon=epsilon, strategy=strategy, post=post)
+            bounds = cum.blowfish.interval(0.9)
+            found += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
+
+    assert min(found.min() / 150 for found in inside.values()) > 0.81
+    assert min(found.mean() / 150 for found in inside.values()) > 0.89
+
+
+def test_intervals_of_quantiles_stay_in_the_domain():
+    """A value of the column lies between its declared bounds, whatever the noise."""
+    df = _protected([1, 2, 3])
+
+    bounds = df.blowfish.quantile("x", [0, 0.5, 1], epsilon="1/100").blowfish.interval(0.99)
+
+    assert (bounds["low"] >= 0).all()
+    assert (bounds["high"] <= 19).all()

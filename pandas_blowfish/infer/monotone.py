@@ -35,22 +35,24 @@ def monotone(
     from scipy.optimize import isotonic_regression
 
     ends = np.append(starts[1:], positions.shape[1] - 1)
-    out = np.empty_like(positions)
-    out[:, 0] = 0.0
-    single = np.flatnonzero(ends - starts == 1)
-    steps = np.zeros(positions.shape)
-    whole = positions[:, starts[single] + 1] - positions[:, starts[single]]
-    steps[:, starts[single] + 1] = np.where(exact[:, single], whole, np.maximum(whole, 0.0))
+    out = np.zeros_like(positions)
+    wholes = positions[:, ends] - positions[:, starts]
+    tops = np.where(exact, wholes, np.inf)
+    fits = {}
     for number in np.flatnonzero(ends - starts > 1):
         start, end = int(starts[number]), int(ends[number])
         for row in range(len(positions)):
-            inside = positions[row, start + 1 : end + 1] - positions[row, start]
             fixed = bool(exact[row, number])
-            kept = slice(0, len(inside) - fixed)
-            own = None if weights is None else weights[start + 1 : end + 1][kept]
-            fit = isotonic_regression(inside[kept], weights=own).x
-            top = max(float(inside[-1]), 0.0) if fixed else np.inf
-            fit = np.append(np.clip(fit, 0.0, top), [top] * fixed)
-            steps[row, start + 1 : end + 1] = np.diff(fit, prepend=0.0)
-    out[:, 1:] = np.cumsum(steps[:, 1:], axis=1)
+            inside = positions[row, start + 1 : end + 1 - fixed] - positions[row, start]
+            own = None if weights is None else weights[start + 1 : end + 1 - fixed]
+            fit = np.clip(isotonic_regression(inside, weights=own).x, 0.0, max(tops[row, number], 0.0))
+            out[row, start + 1 : end + 1 - fixed] = fit
+            fits[row, number] = fit[-1] if len(fit) else 0.0
+    last = np.where(exact, np.maximum(tops, 0.0), np.maximum(wholes, 0.0))
+    for (row, number), value in fits.items():
+        if not exact[row, number]:
+            last[row, number] = value
+    out[:, ends] = last
+    before = np.cumsum(last, axis=1) - last
+    out[:, 1:] += np.repeat(before, ends - starts, axis=1)
     return out

@@ -11,6 +11,7 @@ from pandas_blowfish.infer.forest import from_buckets, from_tree
 from pandas_blowfish.infer.least_squares import estimate
 from pandas_blowfish.infer.monotone import monotone
 from pandas_blowfish.infer.simplex import shape
+from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.dawa import Dawa
@@ -44,7 +45,7 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
         return _counts(measurement, values, post)
     assert isinstance(measurement, (Nested, Tree, Dawa))
     asked = measurement.tree.asked if isinstance(measurement, Dawa) else measurement.asked
-    noisy = _positions(measurement, values)
+    noisy = _pinned(measurement.line, _positions(measurement, values))
     if not post:
         return Solved(asked.answers(noisy), (0.0, 0.0), noisy)
     shaped = _shaped(measurement, noisy)
@@ -73,6 +74,14 @@ def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
     if measurement.layout.mirrored:
         totals = totals[:, ::-1]
     return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
+
+
+def _pinned(line: Line, positions: Floats) -> Floats:
+    """Make the ends of segments with exact totals whole again, which sums of floats are not quite."""
+    if not line.open:
+        ends = np.append(line.starts[1:], line.size)
+        positions[:, ends] = np.rint(positions[:, ends])
+    return positions
 
 
 def _shaped(measurement: Nested | Tree | Dawa, positions: Floats) -> Floats:

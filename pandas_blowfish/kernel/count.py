@@ -30,10 +30,11 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     """
     if not asked.binnings:
         return np.array([len(frame)], dtype=np.int64)
-    size = asked.size
-    counts = np.zeros(size + 1, dtype=np.int64)  # the last slot takes what no bin counts
     readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-    plain = len(readers) == 1 and asked.binnings[0].labels is None and asked.condition is None
+    cells = asked.binnings[0].attribute.size
+    plain = len(readers) == 1 and asked.condition is None and cells <= 1 << 24  # count cells, then gather
+    size = cells if plain else asked.size
+    counts = np.zeros(size + 1, dtype=np.int64)  # the last slot takes what no bin counts
     step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
@@ -41,7 +42,11 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
         if int(codes.min()) < 0:
             codes = np.where(codes < 0, size, codes)
         counts += np.bincount(codes, minlength=size + 1)
-    return counts[:size]
+    if not plain or asked.binnings[0].labels is None:
+        return counts[:size]
+    gathered = np.zeros(asked.size + 1, dtype=np.int64)
+    np.add.at(gathered, asked.marks[0], counts[:size])  # a cell without a bin has mark -1: the last slot
+    return gathered[:-1]
 
 
 def seal(frame: pd.DataFrame, domain: Domain, key: str, *, clip: bool) -> dict[str, str]:

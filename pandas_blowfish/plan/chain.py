@@ -103,6 +103,12 @@ class Chain:
             totals: The exact totals of segments, where all are exact; lines x segments.
         """
         nest, unknown = self.nest, self.unknown
+        found = np.zeros((len(blocks), nest.blocks.size + nest.segments.size))
+        if self.fixed:
+            found[:, self.last] = totals
+        if not np.isfinite(self.block).any():  # nothing but the prefixes themselves: whole numbers stay whole
+            found[:, self.places(unknown)] = measured
+            return found
         weight = 1 / self.block
         pull = np.where(weight > 0, blocks, 0.0) * weight
         after = np.zeros_like(pull)
@@ -114,10 +120,7 @@ class Chain:
             some = np.diff(nest.blocks.first) > 1
             at = np.searchsorted(unknown, before[some])
             right[:, at] += totals[:, some] * weight[before[some] + 1]
-        found = np.zeros((len(blocks), nest.blocks.size + nest.segments.size))
         found[:, self.places(unknown)] = self.solve(right.T).T
-        if self.fixed:
-            found[:, self.last] = totals
         return found
 
 

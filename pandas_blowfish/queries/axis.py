@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
 )
 from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally, shortened
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.exact import canonical_value
 from pandas_blowfish.policy.graph import Ints, frozen
@@ -96,10 +98,17 @@ def one_column(columns: Any, verb: str) -> str:
 
 
 def describe_bounds(bounds: Any) -> Any:
-    """Return bounds as plain data, for the ledger and the receipt."""
+    """Return bounds as plain data, for the ledger and the receipt: very many as their hash."""
     if isinstance(bounds, str):
         return bounds
-    return [[canonical_value(end) for end in pair] for pair in listed_bounds(bounds)]
+    if (whole := _whole_numbers(bounds)) is not None:
+        if len(whole) <= MAX_LISTED:
+            return whole.tolist()
+        digest = hashlib.sha256(whole.astype("<i8").tobytes()).hexdigest()
+        return f"{len(whole):,} pairs of whole numbers, sha256 {digest}"
+    known: dict[Any, Any] = {}  # the same few ends occur again and again
+    listed = [[_once(known, canonical_value, end) for end in pair] for pair in listed_bounds(bounds)]
+    return shortened(listed)
 
 
 def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:
@@ -108,8 +117,8 @@ def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:
         return [(bounds.left, bounds.right)]
     if isinstance(bounds, pd.IntervalIndex):
         return [(each.left, each.right) for each in bounds]
-    if isinstance(bounds, np.ndarray):
-        bounds = bounds.tolist()
+    if isinstance(bounds, (np.ndarray, pd.DataFrame)):
+        bounds = np.asarray(bounds).tolist()
     if not isinstance(bounds, Sequence) or isinstance(bounds, (str, bytes)) or not len(bounds):
         raise ArgumentTypeError("bounds", "not ranges", allowed='[(low, high), ...] or "all"')
     if len(bounds) == 2 and not any(_is_pair(each) for each in bounds):
@@ -127,15 +136,45 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
     [low, high) on cell edges; None is the end of the domain.
     """
     _check_closed(attribute, bounds)
-    pairs = listed_bounds(bounds)
-    starts = np.array([0 if low is None else _low(attribute, low) for low, _ in pairs], dtype=np.int64)
-    stops = np.array(
-        [attribute.cells if high is None else _high(attribute, high) for _, high in pairs], dtype=np.int64
-    )
+    whole = _whole_numbers(bounds)
+    if whole is not None and isinstance(attribute, Grid) and attribute.single:
+        if whole.min() < attribute.low or whole.max() > attribute.high or attribute.open_low:
+            _ = [attribute.code(int(value)) for value in np.unique(whole)]  # raises for the one outside
+        starts, stops = whole[:, 0] - int(attribute.low), whole[:, 1] - int(attribute.low) + 1
+    else:
+        pairs, lows, highs = listed_bounds(bounds), dict[Any, int](), dict[Any, int]()
+        low_of, high_of = partial(_low, attribute), partial(_high, attribute)
+        starts = np.array([0 if low is None else _once(lows, low_of, low) for low, _ in pairs])
+        last = attribute.cells
+        stops = np.array([last if high is None else _once(highs, high_of, high) for _, high in pairs])
     if (stops <= starts).any():
-        low, high = pairs[int(np.flatnonzero(stops <= starts)[0])]
+        low, high = listed_bounds(bounds)[int(np.flatnonzero(stops <= starts)[0])]
         raise ArgumentError("bounds", f"({low!r}, {high!r}) is empty or reversed", allowed="low before high")
-    return frozen(starts), frozen(stops)
+    return frozen(starts.astype(np.int64)), frozen(stops.astype(np.int64))
+
+
+def _whole_numbers(bounds: Any) -> Ints | None:
+    """Return bounds that are all whole numbers as an array of pairs; else None."""
+    if not isinstance(bounds, (np.ndarray, list)) or not len(bounds):
+        return None
+    try:
+        found = np.asarray(bounds)
+    except ValueError:
+        return None
+    if found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2:
+        return None
+    return found.astype(np.int64)
+
+
+def _once(known: dict[Any, Any], read: Callable[[Any], Any], value: Any) -> Any:
+    """Return what is read from a value, remembered for the next time; 1, 1.0 and True are told apart."""
+    key = (type(value), value)
+    try:
+        if key not in known:
+            known[key] = read(value)
+    except TypeError:  # a value that cannot be looked up is no bound either
+        return read(value)
+    return known[key]
 
 
 def half_open(attribute: Attribute) -> bool:

@@ -71,7 +71,9 @@ def frame_of(
     """Return `value` and `std` by share, groups outermost."""
     everywhere = np.zeros((len(positions), 1), dtype=bool)
     rising = monotone(positions, np.array([0]), everywhere)
-    values, std = quantiles(rising, spread, Axis.of(cells), np.array(q))
+    axis = Axis.of(cells)
+    values, std = quantiles(rising, spread, axis, np.array(q))
+    receipt = {**receipt, "least": float(axis.low.min()), "most": float(axis.high.max())}
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
     if groups is not None:
         pairs = groups.repeat(len(q)).to_frame(index=False)

@@ -6,7 +6,6 @@ from typing import Any
 
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import shortened
 from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.axis import describe_bounds, one_column, ranges
@@ -32,7 +31,7 @@ def plan_range(
     query = {
         "verb": "range",
         "columns": [name],
-        "bounds": shortened(describe_bounds(bounds)),
+        "bounds": describe_bounds(bounds),
         "strategy": chosen,
     }
     return choose(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)

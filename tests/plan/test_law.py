@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.law import reach, variance, widest
+from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 
 SCALES = [
     Fraction(1, 10**9),
@@ -102,3 +102,23 @@ def test_widest_takes_levels_between_0_and_1(level):
     """Others are refused."""
     with pytest.raises(ArgumentError):
         widest(level)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(20)])
+@pytest.mark.parametrize("many", [1, 2, 3, 7])
+def test_reach_of_sums_is_least(scale, many):
+    """t covers the sum of that many noises with the level asked for, and t - 1 does not."""
+    far = reach(scale, "0.9999999999999")
+    one = np.exp(-np.abs(np.arange(-far, far + 1)) / float(scale))
+    whole = np.array([1.0])
+    for _ in range(many):
+        whole = np.convolve(whole, one / one.sum())
+    centre = far * many
+
+    def inside(t):
+        return whole[centre - t : centre + t + 1].sum() if t >= 0 else 0.0
+
+    for level in (0.5, 0.9, 0.95, 0.99):
+        t = reach_of_sum(scale, many, level)
+
+        assert inside(t) >= level > inside(t - 1)

@@ -61,7 +61,8 @@ def test_a_row_can_leave_the_filter():
         assert change(suffix, policy, ["x"]) == theta
         assert change([kept], policy, ["x"]) == 1
         assert policy.plan.where("x >= 4").count().sensitivity == 1
-        assert policy.plan.where("x >= 4").hist("x").sensitivity == 2
+        assert policy.plan.where("x >= 4").hist("x", strategy="identity").sensitivity == 2
+        assert policy.plan.where("x >= 4").cumhist("x", strategy="ordered").sensitivity == theta
         assert policy.plan.where("x >= 4").hist("x", bins=[4, 7]).sensitivity == 1
     assert change(prefix[:3], line(7), ["x"]) == 3
 
@@ -73,7 +74,8 @@ def test_a_theta_below_the_step_joins_neighbours():
         policy = bf.Policy(domain, secrets={"x": bf.threshold("0.1")})
 
         assert policy.graph.edges().tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
-        assert policy.plan.hist("x").sensitivity == 2
+        assert policy.plan.hist("x", strategy="identity").sensitivity == 2
+        assert policy.plan.cumhist("x").sensitivity == 1
         assert policy.distance({"x": 0}, {"x": 41}) == 4
 
 
@@ -113,10 +115,11 @@ def test_component_totals_are_not_exact_when_rows_can_leave():
     policy = bf.Policy(domain, secrets=secrets)
     totals = [[1, 1, 0, 0], [0, 0, 1, 1]]
 
-    whole = policy.plan.hist("x")
-    filtered = policy.plan.where("y == 0").hist("x")
-    inside = policy.plan.where("x >= 2").hist("x")
-    hidden = bf.Policy(domain, secrets=secrets, presence=True).plan.hist("x")
+    plain = {"strategy": "identity"}
+    whole = policy.plan.hist("x", **plain)
+    filtered = policy.plan.where("y == 0").hist("x", **plain)
+    inside = policy.plan.where("x >= 2").hist("x", **plain)
+    hidden = bf.Policy(domain, secrets=secrets, presence=True).plan.hist("x", **plain)
 
     assert change(totals, policy, ["x"]) == 0
     assert whole.matrix().toarray()[4:].tolist() == totals
