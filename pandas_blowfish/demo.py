@@ -21,6 +21,10 @@ def main() -> None:
     groups = df.blowfish.hist("disease", epsilon="0.1", bins=bf.datasets.DISEASES)
     _bars(groups, None, "disease groups: the policy discloses them, so they are exact and cost nothing")
     print(f"strategy {groups.blowfish.receipt['strategy']!r}, cost {groups.blowfish.receipt['epsilon']}\n")
+    print("The income of the middle patient, and of the quarters, from one cumulative release:")
+    incomes = df.blowfish.cumhist("income", epsilon="0.1")
+    print(incomes.blowfish.quantile([0.25, 0.5, 0.75]).round(0).to_string())
+    print(f"(synthetic truth {patients['income'].quantile([0.25, 0.5, 0.75]).round(0).tolist()})\n")
     print(ages.blowfish.receipt, end="\n\n")
     print(f"{df.blowfish.budget}; ledger verified: {df.blowfish.ledger.verify()}")
 

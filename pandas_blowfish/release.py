@@ -162,7 +162,7 @@ def _around(receipt: Receipt, value: pd.Series[Any], std: Floats, level: Any) ->
         least, most = (np.datetime64(stamp.tz_localize(None)) for stamp in stamps)
         zone = value.dt.tz
         plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
-        ends = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
+        ends: list[Any] = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
         if zone is None:
             return ends[0], ends[1]
         return tuple(end.dt.tz_localize("UTC").dt.tz_convert(zone) for end in ends)
