@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.infer.solve import Solved
-from pandas_blowfish.plan.law import reach_of_sum, variance, widest
+from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
 
 RECORD = "blowfish"
@@ -77,6 +77,7 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     receipt = _usable(frame)
+    widest(level)  # a level that is none is told so, whatever the frame
     value = frame["value" if receipt["verb"] == "quantile" else "count"]
     std = frame["std"].to_numpy(dtype=float)
     if receipt["verb"] == "quantile":
@@ -120,9 +121,9 @@ def _usable(frame: pd.DataFrame) -> Receipt:
 
 def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
-    noisy, plain = std > 0, receipt["proof"] == "identity" and receipt["verb"] in ("hist", "count")
+    noisy, plain = std > 0, _plain(receipt)
     spread = _spread(receipt, std, level) + 1e-9 * np.maximum(np.abs(count), 1.0)  # sums of floats
-    least, most = (receipt["shift_low"], receipt["shift_high"]) if receipt["post"] else (0.0, 0.0)
+    least, most = receipt["shift_low"], receipt["shift_high"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
     if not receipt["post"]:
         return low, high
@@ -131,14 +132,21 @@ def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[F
     return np.where(noisy, np.maximum(low, 0.0), count), np.where(noisy, np.maximum(high, 0.0), count)
 
 
+def _plain(receipt: Receipt) -> bool:
+    """Tell whether answers are counts with a noise each, moved by a shift."""
+    return bool(receipt["proof"] == "identity" and receipt["verb"] in ("hist", "count"))
+
+
 def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
     """Return how far the noise of each answer goes: exactly for sums of whole noises, else at most.
 
-    Counts, prefix sums, and the sums of a tree have one scale, and an answer is a sum of some of them.
+    Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
     """
     scale, finest = Fraction(receipt["scale"]), Fraction(receipt["scale_low"])
+    if _plain(receipt) and "derived" not in receipt:
+        return np.full(len(std), float(reach(scale, level)))
     one = variance(scale)
-    whole = receipt["proof"] in ("identity", "ordered", "tree") and scale == finest and one > 0
+    whole = receipt["proof"] in ("ordered", "tree") and scale == finest and one > 0
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
     spread = widest(level) * std * rounding + 1
     if "derived" in receipt or not whole:

@@ -57,12 +57,18 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
 
 def _counts(measurement: Identity, values: Ints, post: bool) -> Solved:
     size, parts = len(measurement.index), measurement.parts
-    noisy = values[:size].astype(np.float64)
-    if not post:
+    noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
+    if post:
+        out = shape(noisy, parts.total_of, totals)
+        out.counts[parts.alone] = noisy[parts.alone]
+        return Solved(out.counts, out.shift)
+    inside = parts.total_of >= 0
+    if not inside.any():
         return Solved(noisy, (0.0, 0.0))
-    out = shape(noisy, parts.total_of, values[size:].astype(np.float64))
-    out.counts[parts.alone] = noisy[parts.alone]
-    return Solved(out.counts, out.shift)
+    sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
+    gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
+    shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
+    return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
 
 
 def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:

@@ -67,7 +67,6 @@ def reach(scale: Fraction, level: object) -> int:
     return t
 
 
-@lru_cache(maxsize=256)
 def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:
     """Return the least t with P(|z_1 + ... + z_many| <= t) >= level; None where that is too large to sum up.
 
@@ -83,6 +82,11 @@ def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:
     """
     if many == 1:
         return reach(scale, level)
+    return _reach_of_sum(scale, many, exact(level, "level"))
+
+
+@lru_cache(maxsize=256)
+def _reach_of_sum(scale: Fraction, many: int, level: Fraction) -> int | None:
     far = reach(scale, "0.99999999999999999")
     if far * many > 200_000:
         return None
@@ -92,13 +96,11 @@ def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:
     whole = np.fft.irfft(np.fft.rfft(one / one.sum(), 2 * length) ** many, 2 * length)[:length]
     centre = far * many
     inside = whole[centre] + 2 * np.cumsum(whole[centre + 1 :])
-    wanted = float(exact(level, "level"))
-    if whole[centre] >= wanted:
+    if whole[centre] >= float(level):
         return 0
-    return int(np.searchsorted(inside, wanted)) + 1
+    return int(np.searchsorted(inside, float(level))) + 1
 
 
-@lru_cache(maxsize=64)
 def widest(level: Any) -> float:
     """Return how many standard errors hold a weighted sum of Laplace noises with at least this probability.
 
@@ -118,6 +120,11 @@ def widest(level: Any) -> float:
     wanted = exact(level, "level")
     if not 0 < wanted < 1:
         raise ArgumentError("level", f"{level} is not between 0 and 1")
+    return _widest(wanted)
+
+
+@lru_cache(maxsize=64)
+def _widest(wanted: Fraction) -> float:
     low, high = 0.0, max(2.0, -2 * math.log(1 - float(wanted)) if wanted < 1 else 0.0)
     while _tail(high) > 1 - float(wanted):
         high *= 2

@@ -87,10 +87,18 @@ class Identity:
             return PROOF_EXACT
         return PROOF.format(sensitivity=self.sensitivity, scale=self.scale, epsilon=self.epsilon)
 
-    @property
+    @cached_property
     def variances(self) -> NDArray[np.float64]:
-        """Return the variance of each answer before shape constraints."""
-        return self.scales[: self.tally.size].spread([variance(scale) for scale in self.scales.values])
+        """Return the variance of each answer before shape constraints.
+
+        Bins with an exact total share what the noise puts into it, so each is wrong by a little less.
+        """
+        each = self.scales[: self.tally.size].spread([variance(scale) for scale in self.scales.values])
+        inside = self.parts.total_of >= 0
+        if inside.any():
+            many = np.bincount(self.parts.total_of[inside], minlength=self.parts.totals)
+            each[inside] *= 1 - 1 / many[self.parts.total_of[inside]]
+        return each
 
     @property
     def mse(self) -> float:
