@@ -31,12 +31,10 @@ class Solved:
     Attributes:
         answers: One a question.
         shift: The least and the largest of the moves.
-        positions: The cumulative counts they come from, lines x (atoms + 1); None for plain counts.
     """
 
     answers: Floats
     shift: tuple[float, float]
-    positions: Floats | None = None
 
 
 def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
@@ -47,12 +45,12 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
     asked = measurement.tree.asked if isinstance(measurement, Dawa) else measurement.asked
     noisy = _pinned(measurement.line, _positions(measurement, values))
     if not post:
-        return Solved(asked.answers(noisy), (0.0, 0.0), noisy)
+        return Solved(asked.answers(noisy), (0.0, 0.0))
     shaped = _shaped(measurement, noisy)
     answers = asked.answers(shaped)
     answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
     moved = asked.answers(noisy) - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), shaped)
+    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))))
 
 
 def _counts(measurement: Identity, values: Ints, post: bool) -> Solved:

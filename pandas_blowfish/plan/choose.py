@@ -103,15 +103,17 @@ def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan
     asked = plan.asked[way]
     tally = asked if isinstance(asked, Tally) else asked.tally
     graph = plan.policy.graph.project(tally.domain.columns)
-    found: Measurement
     if isinstance(asked, Tally) or (strategy == Identity.name and not form):
-        found = Identity.build(graph, tally, plan.epsilon)
-    elif strategy == Tree.name:
-        found = Tree(asked, line(graph, tally), plan.epsilon)
+        return replace(plan, measurement=Identity.build(graph, tally, plan.epsilon), way=way)
+    asked = asked.compact()
+    axis = line(graph, asked.tally)
+    found: Measurement
+    if strategy == Tree.name:
+        found = Tree(asked, axis, plan.epsilon)
     elif strategy == Dawa.name:
-        found = Dawa(Tree(asked, line(graph, tally), plan.epsilon))
+        found = Dawa(Tree(asked, axis, plan.epsilon))
     else:
-        found = Nested.from_form(strategy, asked, line(graph, tally), plan.epsilon, form)
+        found = Nested.from_form(strategy, asked, axis, plan.epsilon, form)
     return replace(plan, measurement=found, way=way)
 
 
@@ -140,7 +142,8 @@ def _candidates(
             return
     if isinstance(asked, Tally):
         return
-    axis = line(graph, tally)
+    asked = asked.compact()
+    axis = line(graph, asked.tally)
     names = [name for name in STRATEGIES if strategy == name or (auto and _worthwhile(name, axis, counts))]
     if not auto or every or axis.size <= SHORT:
         yield from _on_line(axis, asked, epsilon, names)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.spread import Spread
-from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.plan.workload import Binning, Tally
 from pandas_blowfish.policy.graph import Ints, frozen
 
 Floats = NDArray[np.float64]
@@ -93,6 +93,24 @@ class Spans:
         """Return the same kind of question about the first atoms alone."""
         return Spans(self.tally, self.kind, self.given, self.labels, size)
 
+    def compact(self) -> Spans:
+        """Return the same questions on a line without the atoms that a filter leaves empty everywhere."""
+        if self.kind == "all" or self.tally.condition is None:
+            return self
+        tally, axis = self.tally, self.axis
+        held = np.asarray(tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, self.size).any(axis=0))
+        if held.all() or not held.any():
+            return self
+        place = np.append(0, np.cumsum(held))
+        marks = tally.marks[axis]
+        labels = np.where((marks >= 0) & held[marks], place[marks], -1)
+        own = Binning(tally.binnings[axis].attribute, frozen(labels), pd.RangeIndex(int(place[-1])))
+        fewer = Tally(
+            (*tally.binnings[:axis], own, *tally.binnings[axis + 1 :]), tally.shown, tally.condition
+        )
+        starts, stops = self.ends
+        return Spans(fewer, "ranges", (frozen(place[starts]), frozen(place[stops])), self.labels)
+
     def answers(self, positions: Floats) -> Floats:
         """Return the answers from cumulative counts, lines x (size + 1)."""
         if self.kind == "cells":
@@ -109,18 +127,23 @@ class Spans:
             each[spread.nest.segments.end - 1] = 0.0
             return np.tile(each, self.groups)
         starts, stops = self.ends
-        found, cuts = spread.ranges(starts, stops), spread.cuts()
+        if (stops == starts).any():  # of nothing
+            found = np.zeros((self.groups, len(starts)))
+            some = stops > starts
+            found[:, some] = self.only(starts[some], stops[some]).variances(spread).reshape(self.groups, -1)
+            return found.ravel()
+        ranged, cuts = spread.ranges(starts, stops), spread.cuts()
         line = spread.nest.line
         if not line.open:  # from one segment's edge to another's everything is exact
             known = np.append(line.starts, self.size)
             exact = np.isin(starts, known) & np.isin(stops, known)
-            return np.tile(np.where(exact, 0.0, np.maximum(found.base, 0.0)), self.groups)
+            return np.tile(np.where(exact, 0.0, np.maximum(ranged.base, 0.0)), self.groups)
         before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
-        last, after = found.last, np.minimum(found.first + 1, found.last)
-        less = found.low**2 * cuts[:, found.first] + found.high**2 * cuts[:, last]
-        less += np.where(found.first == last, 0.0, before[:, last] - before[:, after])
-        left = found.base - less
-        return np.where(left > 1e-12 * found.base, left, 0.0).ravel()
+        last, after = ranged.last, np.minimum(ranged.first + 1, ranged.last)
+        less = ranged.low**2 * cuts[:, ranged.first] + ranged.high**2 * cuts[:, last]
+        less += np.where(ranged.first == last, 0.0, before[:, last] - before[:, after])
+        left = ranged.base - less
+        return np.where(left > 1e-12 * ranged.base, left, 0.0).ravel()
 
     def mean_variance(self, spread: Spread) -> float:
         """Return the mean variance of the answers; in linear time for every range, too."""

@@ -52,12 +52,12 @@ def shares_of(q: Any) -> list[float]:
 
 def quantile_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
     """Return the quantiles of released cumulative counts."""
-    assert solved.positions is not None
-    lines, size = solved.positions.shape
-    spread = np.concatenate([np.zeros((lines, 1)), np.nan_to_num(plan.std).reshape(lines, -1)], axis=1)
     inner = plan.domain[plan.query["columns"][0]].labels()
-    outer = plan.index.droplevel(-1)[:: size - 1] if isinstance(plan.index, pd.MultiIndex) else None
-    return frame_of(solved.positions, spread, inner, outer, plan.query["q"], receipt)
+    counts, errors = (each.reshape(-1, len(inner)) for each in (solved.answers, np.nan_to_num(plan.std)))
+    start = np.zeros((len(counts), 1))
+    positions, spread = (np.concatenate([start, each], axis=1) for each in (counts, errors))
+    outer = plan.index.droplevel(-1)[:: len(inner)] if isinstance(plan.index, pd.MultiIndex) else None
+    return frame_of(positions, spread, inner, outer, plan.query["q"], receipt)
 
 
 def frame_of(
