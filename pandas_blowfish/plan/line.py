@@ -60,6 +60,11 @@ class Line:
         return _starts(self.size, self.between)
 
     @cached_property
+    def segments(self) -> Ints:
+        """Return the segment of each atom."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size)))
+
+    @cached_property
     def open(self) -> bool:
         """Tell whether some segment's total is not exact."""
         return not bool(self.exact.alone.all())

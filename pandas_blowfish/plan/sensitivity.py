@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.plan.classes import moves_of
 from pandas_blowfish.plan.workload import Binning, Tally
 from pandas_blowfish.policy.graph import Ints, connect
 from pandas_blowfish.policy.product import Block, RecordGraph
@@ -54,27 +54,11 @@ class _Reach:
 
 def _reach(graph: RecordGraph, tally: Tally) -> _Reach:
     """Return what edges can do, by going through all pairs of combinations of filter classes."""
-    sieve, place = tally.sieve, {name: rank for rank, name in enumerate(tally.domain.columns)}
-    axes = [place[column] for block in graph.blocks for column in block.columns]
-    counts = [math.prod(sieve.passes.shape[place[c]] for c in block.columns) for block in graph.blocks]
-    passes = np.transpose(sieve.passes, axes).ravel()
-    codes = np.unravel_index(np.arange(len(passes)), counts) if counts else ()
-    shape = (len(passes), len(passes))
-    moved, possible = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=bool)
-    free, extra = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    for block, code in zip(graph.blocks, codes, strict=True):
-        ranks = [place[column] for column in block.columns]
-        marks = [np.maximum(tally.marks[rank], 0) for rank in ranks]
-        found = block.relation([sieve.classes[rank] for rank in ranks], marks)
-        stays = code[:, None] == code[None, :]
-        move, cross = found.move[np.ix_(code, code)], found.cross[np.ix_(code, code)]
-        moved += ~stays
-        possible &= stays | move
-        free |= ~stays & cross
-        extra |= stays & cross
+    moves = moves_of(graph.blocks, tally)
+    place = {name: rank for rank, name in enumerate(tally.domain.columns)}
+    passes = np.transpose(tally.sieve.passes, [place[column] for column in moves.columns]).ravel()
     both, one = passes[:, None] & passes[None, :], passes[:, None] ^ passes[None, :]
-    crosses = both & possible & ((free & (moved <= graph.limit)) | (extra & (moved + 1 <= graph.limit)))
-    leaves = one & possible & (moved <= graph.limit)
+    crosses, leaves = both & moves.changing(graph.limit), one & moves.within(graph.limit)
     return _Reach(bool(crosses.any()), bool(leaves.any()))
 
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.rows import MAX_NONZEROS
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
-
-MAX_NONZEROS = 10**6
 
 PROOF = (
     "Counts of bins: a neighbouring table moves one row along one edge of the policy, which changes the "

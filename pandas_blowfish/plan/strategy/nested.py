@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.nest import Layout, Nest
+from pandas_blowfish.plan.rows import exact_totals, row_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.spread import Spread
-from pandas_blowfish.plan.strategy.identity import MAX_NONZEROS, PROOF_EXACT
+from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 
@@ -159,14 +159,13 @@ class Nested:
     def measured(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
+        totals = exact_totals(by_line, self.line.segments, self.line.exact)
+        return np.concatenate([self._rows(by_line).ravel(), totals])
+
+    def _rows(self, by_line: Ints) -> Ints:
         seen = by_line[:, ::-1] if self.layout.mirrored else by_line
-        rows = self.nest.rows(_positions(seen))
-        exact = self.line.exact
-        segments = np.add.reduceat(by_line, self.line.starts, axis=1).ravel()
-        shared = np.zeros(exact.totals, dtype=np.int64)
-        inside = exact.total_of >= 0
-        np.add.at(shared, exact.total_of[inside], segments[inside])
-        return np.concatenate([rows.ravel(), segments[exact.alone], shared])
+        start = np.zeros((len(seen), 1), dtype=np.int64)
+        return self.nest.rows(np.concatenate([start, np.cumsum(seen, axis=1)], axis=1))
 
     def split(self, values: Ints) -> tuple[Floats, Floats, Floats]:
         """Return measured values as noisy rows (lines x rows), exact totals (or NaN) and shared ones."""
@@ -180,45 +179,10 @@ class Nested:
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
-        from scipy.sparse import csr_array, kron, vstack
-
-        lines, size, exact = self.line.groups, self.line.size, self.line.exact
-        labels = self.tally.labels()
         lengths = sum(int((end - begin).sum()) for begin, end in self.nest.parts())
-        most = lengths * (1 + self.layout.wavelet) * max(1, len(labels) // size) + 2 * len(labels)
-        if most > MAX_NONZEROS:
-            raise DomainTooLargeError(
-                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-            )
-        parts = []
-        for first in range(0, size, 256):  # what one row in each atom would add
-            atoms = np.zeros((min(256, size - first), size), dtype=np.int64)
-            atoms[np.arange(len(atoms)), first + np.arange(len(atoms))] = 1
-            seen = atoms[:, ::-1] if self.layout.mirrored else atoms
-            parts.append(csr_array(self.nest.rows(_positions(seen))))
-        rows = kron(np.eye(lines, dtype=np.int64), vstack(parts).T)
-        cut = np.zeros(size, dtype=np.int64)
-        cut[self.line.starts[1:]] = 1
-        segment = (np.cumsum(cut) + np.arange(lines)[:, None] * len(self.line.starts)).ravel()
-        alone = int(exact.alone.sum())
-        row_of = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
-        row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[segment]
-        free = ones(row_of, alone + exact.totals)
-        return (vstack([rows, free]) @ ones(labels, lines * size).tocsr()).tocsr()
-
-
-def ones(row_of: Ints, rows: int) -> Any:
-    """Return a sparse matrix with a one in each column that has a row, -1 standing for none."""
-    from scipy.sparse import coo_array
-
-    kept = np.flatnonzero(row_of >= 0)
-    ones = np.ones(len(kept), dtype=np.int64)
-    return coo_array((ones, (row_of[kept], kept)), shape=(rows, len(row_of))).tocsr()
-
-
-def _positions(counts: Ints) -> Ints:
-    """Return cumulative counts, lines x (atoms + 1)."""
-    return np.concatenate([np.zeros((len(counts), 1), dtype=np.int64), np.cumsum(counts, axis=1)], axis=1)
+        return row_matrix(
+            self.tally, self._rows, self.line.segments, self.line.exact, lengths * (1 + self.layout.wavelet)
+        )
 
 
 def _dot(pattern: list[int], weights: tuple[int, ...]) -> int:

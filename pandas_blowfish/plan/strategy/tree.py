@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,15 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.crossing import Crossing
 from pandas_blowfish.plan.forest import Forest, forest
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
+from pandas_blowfish.plan.rows import exact_totals, row_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.strategy.identity import MAX_NONZEROS, PROOF_EXACT
-from pandas_blowfish.plan.strategy.nested import ones
+from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 
@@ -194,44 +192,13 @@ class Tree:
     def measured(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
-        exact, count = self.line.piece_exact, int(self.line.pieces.max(initial=-1)) + 1
-        sums = self.forest.sums(by_line)[:, self.rows]
-        totals = np.zeros((count, len(by_line)), dtype=np.int64)
-        np.add.at(totals, self.line.pieces, by_line.T)
-        totals = totals.T
-        flat, inside = totals.ravel(), exact.total_of >= 0
-        shared = np.zeros(exact.totals, dtype=np.int64)
-        np.add.at(shared, exact.total_of[inside], flat[inside])
-        return np.concatenate([sums.ravel(), flat[exact.alone], shared])
+        totals = exact_totals(by_line, self.line.pieces, self.line.piece_exact)
+        return np.concatenate([self._sums(by_line).ravel(), totals])
+
+    def _sums(self, by_line: Ints) -> Ints:
+        return self.forest.sums(by_line)[:, self.rows]
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
-        from scipy.sparse import csr_array, kron, vstack
-
-        lines, size, exact = self.line.groups, self.line.size, self.line.piece_exact
-        labels = self.tally.labels()
-        most = int(self.forest.under[self.rows].sum()) * max(1, len(labels) // size) + 2 * len(labels)
-        if most > MAX_NONZEROS:
-            raise DomainTooLargeError(
-                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-            )
-        parts = []
-        for first in range(0, size, 256):  # what one row in each atom would add
-            atoms = np.zeros((min(256, size - first), size), dtype=np.int64)
-            atoms[np.arange(len(atoms)), first + np.arange(len(atoms))] = 1
-            parts.append(csr_array(self.forest.sums(atoms)[:, self.rows]))
-        rows = kron(np.eye(lines, dtype=np.int64), vstack(parts).T)
-        count, alone = int(self.line.pieces.max(initial=-1)) + 1, int(exact.alone.sum())
-        piece = (self.line.pieces + np.arange(lines)[:, None] * count).ravel()
-        row_of = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
-        row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[piece]
-        free = ones(row_of, alone + exact.totals)
-        return (vstack([rows, free]) @ ones(labels, lines * size)).tocsr()
-
-    @classmethod
-    def from_form(
-        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
-    ) -> Tree:
-        """Return the measurement again; a forest follows from the policy alone."""
-        del name, form
-        return cls(asked, line, epsilon)
+        nonzeros = int(self.forest.under[self.rows].sum())
+        return row_matrix(self.tally, self._sums, self.line.pieces, self.line.piece_exact, nonzeros)

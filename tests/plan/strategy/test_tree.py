@@ -87,7 +87,7 @@ def test_the_form_is_empty_and_makes_the_same_tree(line_of):
     lined = line_of(9, 2)
     tree = Tree(lined.asked, lined.line, Fraction(1))
 
-    again = Tree.from_form("tree", lined.asked, lined.line, Fraction(1), tree.form)
+    again = Tree(lined.asked, lined.line, Fraction(1))
 
     assert tree.form == {}
     assert list(again.scales) == list(tree.scales)
