@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
+from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.again import hist_again, quantile_again, range_again
+from pandas_blowfish.queries.again import cumhist_again, hist_again, quantile_again, range_again
 from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
@@ -106,7 +106,7 @@ class BlowfishAccessor:
     ) -> pd.DataFrame:
         """Release how many rows lie in each cell of one or several columns.
 
-        On a released `cumhist`, without arguments: the counts it tells, free.
+        On a released `cumhist` or `hist`, with `bins` or nothing: the counts it tells, free.
 
         Args:
             columns: A column, or a list of them: the index lists their full declared domain.
@@ -123,7 +123,8 @@ class BlowfishAccessor:
             `attrs["blowfish"]` and at `.blowfish.receipt`.
         """
         if columns is None and epsilon is None:
-            return hist_again(self._frame)
+            _only_the_question(strategy, post, name)
+            return hist_again(self._frame, bins)
         source = self._opened()
         plan = plan_hist(
             source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
@@ -132,18 +133,22 @@ class BlowfishAccessor:
 
     def cumhist(
         self,
-        column: Any,
+        column: Any = None,
         *,
-        epsilon: Any,
+        epsilon: Any = None,
         strategy: str = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
         """Release how many rows lie at or below each value of an ordered column.
 
+        On a released `hist`, without arguments: what it tells, free. Otherwise a column and epsilon are needed.
         Rows with a missing value are left out. The frame has `count` (never falling, ending at the row
         count where that is public), `std`, and `cdf`, the share of the release's own total.
         """
+        if column is None and epsilon is None:
+            _only_the_question(strategy, post, name)
+            return cumhist_again(self._frame)
         source = self._opened()
         plan = plan_cumhist(source.policy, column, epsilon=epsilon, strategy=strategy, scope=self._scope)
         return answer(plan, self._frame, source, post=post, name=name, build=cumulative)
@@ -168,6 +173,7 @@ class BlowfishAccessor:
         """
         if epsilon is None and (q is None or column is None):
             shares = column if q is None else q
+            _only_the_question(strategy, post, name)
             return quantile_again(self._frame, 0.5 if shares is None else shares)
         source, shares = self._opened(), 0.5 if q is None else q
         plan = plan_quantile(
@@ -200,6 +206,7 @@ class BlowfishAccessor:
             name: Keeps the noisy answer: the same query under the same name is free ever after.
         """
         if epsilon is None and (bounds is None or columns is None):
+            _only_the_question(strategy, post, name)
             return range_again(self._frame, columns if bounds is None else bounds)
         source = self._opened()
         plan = plan_range(
@@ -282,6 +289,14 @@ class BlowfishAccessor:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def _only_the_question(strategy: str, post: bool, name: str | None) -> None:
+    """Refuse what only a new release can be told."""
+    if strategy != "auto" or post is not True or name is not None:
+        raise ArgumentError(
+            "strategy, post, name", "an earlier release is asked, nothing is measured", fix="leave them out"
+        )
 
 
 def of(frame: pd.DataFrame) -> BlowfishAccessor:

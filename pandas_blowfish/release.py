@@ -79,10 +79,10 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     receipt = _usable(frame)
     widest(level)  # a level that is none is told so, whatever the frame
     value = frame["value" if receipt["verb"] == "quantile" else "count"]
-    std = frame["std"].to_numpy(dtype=float)
     if receipt["verb"] == "quantile":
-        low, high = _around(receipt, value, std, level)
+        low, high = _around(receipt, value, frame["std"], level)
     else:
+        std = frame["std"].to_numpy(dtype=float)
         low, high = _bounds(receipt, value.to_numpy(dtype=float), std, level)
     bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
@@ -99,16 +99,16 @@ def _usable(frame: pd.DataFrame) -> Receipt:
             raise FrameError(
                 f"the release has no column {column!r} any more", fix="ask it of the release as returned."
             )
-    if receipt["verb"] == "quantile":
-        return receipt
-    if "derived" in receipt and receipt["post"]:
-        raise FrameError(
-            "these answers come from counts that were shaped",
-            fix="ask the release itself, or release it with post=False.",
-        )
-    std = frame["std"].to_numpy(dtype=float)
     if receipt["strategy"] == "dawa":
         raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
+    if receipt["verb"] == "quantile":
+        return receipt
+    if receipt.get("derived") and receipt["post"] and "cumulative" not in receipt:
+        raise FrameError(
+            "these answers are sums of counts that were shaped one by one",
+            fix="ask a cumhist, or release the hist with post=False.",
+        )
+    std = frame["std"].to_numpy(dtype=float)
     slack = 1 if "derived" not in receipt else math.inf
     inside = (std >= receipt["std_low"] * (1 - 1e-9)) & (std <= receipt["std_high"] * (1 + 1e-9) * slack)
     if slack == 1 and not (inside | (std == 0)).all():
@@ -122,14 +122,17 @@ def _usable(frame: pd.DataFrame) -> Receipt:
 def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
     noisy, plain = std > 0, _plain(receipt)
-    spread = _spread(receipt, std, level) + 1e-9 * np.maximum(np.abs(count), 1.0)  # sums of floats
+    spread = _spread(receipt, std, level)
+    spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = receipt["shift_low"], receipt["shift_high"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
     if not receipt["post"]:
         return low, high
     if plain:
         low = np.where(noisy & (count <= 0), 0.0, low)
-    return np.where(noisy, np.maximum(low, 0.0), count), np.where(noisy, np.maximum(high, 0.0), count)
+    most = receipt.get("at_most")
+    high = np.clip(high, 0.0, np.inf if most is None else most)
+    return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
 
 
 def _plain(receipt: Receipt) -> bool:
@@ -159,13 +162,13 @@ def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _around(receipt: Receipt, value: pd.Series[Any], std: Floats, level: Any) -> tuple[Any, Any]:
+def _around(receipt: Receipt, value: pd.Series[Any], std: pd.Series[Any], level: Any) -> tuple[Any, Any]:
     """Return a quantile's bounds in its own units, within the declared ones."""
     if isinstance(value.dtype, pd.CategoricalDtype):
         raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
-    width = widest(level) * std
+    width: Any = widest(level) * std
     if pd.api.types.is_datetime64_any_dtype(value.dtype):
-        step = pd.to_timedelta(np.nan_to_num(width), unit="ns")
+        step = width.fillna(pd.Timedelta(0))
         stamps = [pd.Timestamp(int(receipt[end]), tz="UTC") for end in ("least", "most")]
         least, most = (np.datetime64(stamp.tz_localize(None)) for stamp in stamps)
         zone = value.dt.tz

@@ -130,7 +130,7 @@ def _counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *,
         else:
             _bars(axes, places, one, color, (number, len(series)), sideways=sideways)
     along, across = (axes.yaxis, axes.xaxis) if sideways else (axes.xaxis, axes.yaxis)
-    write_units(along, places, label, many=many)
+    write_units(along, places, label, many=many and len(cells) > MANY)
     across.set_major_locator(MaxNLocator(nbins=7))
     across.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     across.set_label_text("count")

@@ -46,18 +46,25 @@ class Axis:
             whole = np.where(known, places, 0).astype(np.int64)
             stamps = pd.to_datetime(whole, unit="ns", utc=True)
             stamps = stamps.tz_convert(kind.tz) if kind.tz is not None else stamps.tz_localize(None)
-            return stamps.where(known)
+            wide = len(self.low) and float(np.max(self.high - self.low)) >= 60e9  # bins of a minute and more
+            return (stamps.round("s") if wide else stamps).where(known)
         if isinstance(self.cells, pd.CategoricalIndex):
             codes = np.where(np.isnan(places), -1, cell)
             return pd.Categorical.from_codes(codes, self.cells.categories, bool(self.cells.ordered))
         return places
 
+    def distance(self, lengths: Floats) -> Any:
+        """Return lengths along the axis in the column's own units: time spans for instants."""
+        kind = self.cells.left if isinstance(self.cells, pd.IntervalIndex) else self.cells
+        return pd.to_timedelta(lengths, unit="ns") if isinstance(kind, pd.DatetimeIndex) else lengths
 
-def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple[Any, Floats]:
+
+def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple[Any, Any]:
     """Return the values where a share q of each line's rows is reached, and their standard errors.
 
     The value is that of the first cell whose cumulative count reaches q of the total, linear inside bins.
-    Its error is how far it moves when that count is off by one standard error, either way.
+    Its error is how far it moves when that count is off by one standard error, or half as far as when it
+    is off by two; NaN where the count's own is not known.
 
     Args:
         positions: Cumulative counts that never fall, lines x (cells + 1).
@@ -73,12 +80,15 @@ def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple
     """
     places, cell = _places(positions, axis, positions[:, -1:] * q)
     error = np.take_along_axis(spread, cell + 1, axis=1)
-    low, _ = _places(positions, axis, positions[:, -1:] * q - error)
-    high, _ = _places(positions, axis, positions[:, -1:] * q + error)
-    std = np.maximum(high - places, places - low)
+    std = np.zeros(places.shape)
+    for many in (1, 2):  # what is flat nearby may be steep a little further
+        low, _ = _places(positions, axis, positions[:, -1:] * q - many * np.nan_to_num(error))
+        high, _ = _places(positions, axis, positions[:, -1:] * q + many * np.nan_to_num(error))
+        std = np.maximum(std, np.maximum(high - places, places - low) / many)
     if isinstance(axis.cells, pd.CategoricalIndex):
         std = np.full(std.shape, np.nan)  # categories have no distances
-    return axis.value(places.ravel(), cell.ravel()), std.ravel()
+    std = np.where(np.isnan(error), np.nan, std)
+    return axis.value(places.ravel(), cell.ravel()), axis.distance(std.ravel())
 
 
 def _places(positions: Floats, axis: Axis, goals: Floats) -> tuple[Floats, NDArray[np.int64]]:

@@ -31,10 +31,12 @@ class Solved:
     Attributes:
         answers: One a question.
         shift: The least and the largest of the moves.
+        most: What no answer exceeds: the number of rows, where that is exact; else None.
     """
 
     answers: Floats
     shift: tuple[float, float]
+    most: float | None = None
 
 
 def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
@@ -44,13 +46,14 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
     assert isinstance(measurement, (Nested, Tree, Dawa))
     asked = measurement.tree.asked if isinstance(measurement, Dawa) else measurement.asked
     noisy = _pinned(measurement.line, _positions(measurement, values))
+    most = None if measurement.line.open else float(noisy[:, -1].max())
     if not post:
-        return Solved(asked.answers(noisy), (0.0, 0.0))
+        return Solved(asked.answers(noisy), (0.0, 0.0), most)
     shaped = _shaped(measurement, noisy)
     answers = asked.answers(shaped)
     answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
     moved = asked.answers(noisy) - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))))
+    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
 
 
 def _counts(measurement: Identity, values: Ints, post: bool) -> Solved:

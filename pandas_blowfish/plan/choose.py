@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from pandas_blowfish.errors import UnknownStrategyError
+from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
@@ -35,7 +35,7 @@ NESTED: dict[str, Callable[[Line], list[Layout]]] = {
     haar.NAME: haar.layouts,
 }
 STRATEGIES = (*NESTED, Tree.name, Dawa.name)
-SHORT = 512  # atoms up to which every strategy is searched by itself
+SHORT = 128  # atoms up to which every strategy is searched by itself
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
 MAX_PLANS, MAX_KEPT = 32, 2_000_000  # plans kept, and the answers of all of them together
 _plans: OrderedDict[Any, Plan] = OrderedDict()
@@ -183,6 +183,10 @@ def _on_line(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) 
         if name == Tree.name:
             yield Tree(asked, axis, epsilon)
         elif name == Dawa.name:
+            if len(axis.away) or len(axis.across):
+                raise ArgumentError(
+                    "strategy", "dawa needs lines that no row can leave or change", fix='"auto"'
+                )
             yield Dawa(Tree(asked, axis, epsilon))
         elif layouts := NESTED[name](axis):
             layout, weights = search(axis, asked, layouts)

@@ -121,9 +121,10 @@ class Plan:
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
         rows = [(each.name, each.sensitivity, each.mse) for each in self.considered()]
-        return pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
-            "mse", ignore_index=True
+        table = pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
+            "mse", kind="stable"
         )
+        return table.drop_duplicates("strategy", ignore_index=True)
 
     def privacy_loss(self) -> Fraction | float:
         """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon).
@@ -140,7 +141,7 @@ class Plan:
         noisy = self.sensitivity > 0
         return {
             "query": self.call,
-            "answers": f"{len(self.index):,}",
+            "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
             "strategy": self.strategy,
             "costs": f"epsilon {self.cost}" if noisy else "nothing: no edge of the policy changes the answer",
             "sensitivity": str(self.sensitivity),
@@ -148,6 +149,9 @@ class Plan:
             "typical error": self._typical(),
             "exact for free": self._free(),
         }
+
+    def _quantiles(self) -> str:
+        return f"{len(self.query['q']):,} a group, read off {len(self.index):,} cumulative counts"
 
     def _noise(self) -> str:
         used = sorted({scale for scale in self.scales.values if scale})

@@ -45,6 +45,8 @@ def epsilon_of(value: object, argument: str = "epsilon") -> Fraction:
         >>> epsilon_of("0.25")
         Fraction(1, 4)
     """
+    if value is None:
+        raise EpsilonError(argument, "not given", allowed="what this may cost, such as epsilon=0.1")
     try:
         fraction = exact(value, argument)
     except ArgumentTypeError as error:

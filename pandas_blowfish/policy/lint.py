@@ -27,7 +27,8 @@ class Finding:
     """One thing a policy's author may not have meant.
 
     Attributes:
-        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, public-fact.
+        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, missing-joins or
+            public-fact.
         columns: The columns it concerns.
         what: What was found.
         fix: What to do if it was not meant.
@@ -78,6 +79,10 @@ def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     if nullable and secret.get("missing") == "public":
         what = "whether the value is missing is public, and so is how many are"
         yield Finding("missing-public", tuple(nullable), what, 'leave missing="public" out to protect it.')
+    elif nullable and secret["secret"] == "threshold":
+        what = "a missing value could be any other, so that a small theta makes cumulative counts no cheaper"
+        fix = 'missing="public" if everyone may know whether the value is missing.'
+        yield Finding("missing-joins", tuple(nullable), what, fix)
 
 
 def _theta(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:

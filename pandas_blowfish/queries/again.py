@@ -16,6 +16,7 @@ from pandas_blowfish.release import Receipt, receipt_of, with_receipt
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_CELLS = 1_400  # whose every range, a million, can be listed
 RISING = ("exact", "identity", "ordered", "ordered_hierarchical", "hierarchical")  # errors never move apart
 
 
@@ -69,15 +70,50 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
     return Lines(positions, np.concatenate([start, spread], axis=1), cells, groups, receipt, summed)
 
 
-def hist_again(release: pd.DataFrame) -> pd.DataFrame:
-    """Return the counts of single cells that a release tells, with standard errors that are at most these."""
-    lines = lines_of(release, ordered=False)
-    return _counts(lines, np.arange(len(lines.cells)), np.arange(len(lines.cells)) + 1, lines.cells, "hist()")
+def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
+    """Return the counts of cells, or of coarser bins, that a release tells; errors are at most these.
+
+    Args:
+        release: A released hist or cumhist.
+        bins: None, a number of bins, or a list of edges of released cells as in `numpy.histogram`.
+    """
+    lines = lines_of(release, ordered=bins is not None)
+    size = len(lines.cells)
+    if bins is None:
+        return _counts(lines, np.arange(size), np.arange(size) + 1, lines.cells, "hist()")
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and 1 <= bins <= size:
+        edges = np.array([size * number // int(bins) for number in range(int(bins) + 1)])
+    elif isinstance(bins, (list, tuple, np.ndarray, pd.Index)) and len(bins) > 1:
+        edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
+        edges = np.append(edges, _end(lines.cells, list(bins)[-1]))
+    else:
+        raise ArgumentError(
+            "bins", "not bins", allowed="a number of bins, or a list of edges of released cells"
+        )
+    if (np.diff(edges) <= 0).any():
+        raise ArgumentError("bins", "an edge repeats or falls", allowed="rising edges")
+    return _counts(
+        lines, edges[:-1], edges[1:], _labels(lines.cells, edges[:-1], edges[1:]), f"hist(bins={bins!r})"
+    )
+
+
+def cumhist_again(release: pd.DataFrame) -> pd.DataFrame:
+    """Return the cumulative counts that a released hist tells, with `cdf`."""
+    lines = lines_of(release)
+    size = len(lines.cells)
+    found = _counts(lines, np.zeros(size, dtype=np.int64), np.arange(size) + 1, lines.cells, "cumhist()")
+    total = lines.positions[:, -1:]
+    cdf = np.divide(lines.positions[:, 1:], total, out=np.full((len(total), size), np.nan), where=total > 0)
+    found["cdf"] = cdf.ravel()
+    return found
 
 
 def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
     """Return the counts of ranges that a release tells, with standard errors that are at most these."""
     lines = lines_of(release)
+    if isinstance(bounds, str) and bounds == "all" and len(lines.cells) <= MOST_CELLS:
+        low, high = np.triu_indices(len(lines.cells))
+        return _counts(lines, low, high + 1, _labels(lines.cells, low, high + 1), "range('all')")
     pairs = listed_bounds(bounds)
     starts = np.array([_place(lines.cells, low, last=False) for low, _ in pairs])
     stops = np.array([_place(lines.cells, high, last=True) for _, high in pairs])
@@ -110,6 +146,9 @@ def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], deri
         inner = pd.concat([labels.to_frame(index=False)] * len(lines.groups), ignore_index=True)
         index = pd.MultiIndex.from_frame(pd.concat([pairs, inner], axis=1))
     receipt = {**lines.receipt, "verb": derived.split("(")[0], "derived": derived, "answers": count.size}
+    if lines.summed:  # of a difference of two the shifts may add up
+        wide = receipt["shift_high"] - receipt["shift_low"]
+        receipt |= {"shift_low": -wide, "shift_high": wide, "cumulative": True}
     return with_receipt({"count": count.ravel(), "std": std.ravel()}, index, receipt)
 
 
@@ -140,12 +179,28 @@ def _place(cells: pd.Index[Any], value: Any, *, last: bool) -> int:
     try:
         found = ends.get_loc(pd.Timestamp(value) if isinstance(ends, pd.DatetimeIndex) else value)
     except (KeyError, TypeError, ValueError):
+        near = ", ".join(str(ends[place]) for place in _near(ends, value))
         raise DeclaredValueError(
-            str(cells.name),
-            f"{value!r} is not the edge of a released cell",
-            allowed=f"{ends[0]} to {ends[-1]}",
+            str(cells.name), f"{value!r} is not the edge of a released cell", allowed=f"for instance {near}"
         ) from None
     return int(np.arange(len(ends))[found]) + last
+
+
+def _end(cells: pd.Index[Any], value: Any) -> int:
+    """Return one past the last cell of a last bin, which holds its right edge as in numpy.histogram."""
+    try:
+        return _place(cells, value, last=True)
+    except DeclaredValueError:
+        return _place(cells, value, last=False)
+
+
+def _near(ends: pd.Index[Any], value: Any) -> list[int]:
+    """Return the places of the two ends around a value, or the first and the last."""
+    try:
+        place = int(ends.searchsorted(value))
+    except (TypeError, ValueError):
+        return [0, len(ends) - 1]
+    return sorted({min(max(place - 1, 0), len(ends) - 1), min(place, len(ends) - 1)})
 
 
 def _labels(cells: pd.Index[Any], starts: Ints, stops: Ints) -> pd.Index[Any]:

@@ -18,9 +18,9 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
 )
 from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally, shortened
-from pandas_blowfish.policy.attribute import Attribute, Grid
-from pandas_blowfish.policy.exact import canonical_value
+from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.exact import canonical_value, number
 from pandas_blowfish.policy.graph import Ints, frozen
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.names import column_names
@@ -97,18 +97,32 @@ def one_column(columns: Any, verb: str) -> str:
     return names[0]
 
 
-def describe_bounds(bounds: Any) -> Any:
-    """Return bounds as plain data, for the ledger and the receipt: very many as their hash."""
+def describe_bounds(attribute: Attribute, bounds: Any) -> Any:
+    """Return ranges as plain data, the same however they were spelt: very many as a hash of their cells."""
     if isinstance(bounds, str):
         return bounds
-    if (whole := _whole_numbers(bounds)) is not None:
-        if len(whole) <= MAX_LISTED:
-            return whole.tolist()
-        digest = hashlib.sha256(whole.astype("<i8").tobytes()).hexdigest()
-        return f"{len(whole):,} pairs of whole numbers, sha256 {digest}"
-    known: dict[Any, Any] = {}  # the same few ends occur again and again
-    listed = [[_once(known, canonical_value, end) for end in pair] for pair in listed_bounds(bounds)]
-    return shortened(listed)
+    starts, stops = read_bounds(attribute, bounds)
+    if len(starts) > MAX_LISTED:
+        cells = np.column_stack([starts, stops]).astype("<i8")
+        return f"{len(starts):,} ranges of cells, sha256 {hashlib.sha256(cells.tobytes()).hexdigest()}"
+    return [_said(attribute, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+
+def _said(attribute: Attribute, start: int, stop: int) -> list[Any]:
+    """Return the run of cells start..stop-1 as a pair that asks for it; an end of the domain is None."""
+    if isinstance(attribute, Values):
+        ends = [attribute.values[start], attribute.values[stop - 1]]
+        said = [canonical_value(end) for end in ends]
+    else:
+        assert isinstance(attribute, Grid)
+        places = [attribute.low + start * attribute.step, attribute.low + stop * attribute.step]
+        if attribute.kind == "integer":
+            places[1] -= 1
+        said = [
+            attribute.show(each) if attribute.kind == "datetime" else canonical_value(number(each))
+            for each in places
+        ]
+    return [None if start == 0 else said[0], None if stop == attribute.cells else said[1]]
 
 
 def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:

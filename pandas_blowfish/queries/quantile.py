@@ -46,14 +46,16 @@ def shares_of(q: Any) -> list[float]:
     listed = list(q) if isinstance(q, (list, tuple, np.ndarray, pd.Series, pd.Index, range)) else [q]
     shares = [exact(each, "q") for each in listed]
     if not shares or not all(0 <= share <= 1 for share in shares):
-        raise ArgumentError("q", "none, or not between 0 and 1", allowed="shares such as 0.5 or [0.25, 0.75]")
+        wrong = [str(share) for share in shares if not 0 <= share <= 1]
+        problem = f"{wrong[0]} is not between 0 and 1" if wrong else "no shares"
+        raise ArgumentError("q", problem, allowed="shares such as 0.5 (the median) or [0.25, 0.75]")
     return [float(share) for share in shares]
 
 
 def quantile_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
     """Return the quantiles of released cumulative counts."""
     inner = plan.domain[plan.query["columns"][0]].labels()
-    counts, errors = (each.reshape(-1, len(inner)) for each in (solved.answers, np.nan_to_num(plan.std)))
+    counts, errors = (each.reshape(-1, len(inner)) for each in (solved.answers, plan.std))
     start = np.zeros((len(counts), 1))
     positions, spread = (np.concatenate([start, each], axis=1) for each in (counts, errors))
     outer = plan.index.droplevel(-1)[:: len(inner)] if isinstance(plan.index, pd.MultiIndex) else None

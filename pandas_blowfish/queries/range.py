@@ -28,10 +28,11 @@ def plan_range(
     scope = scope or Scope()
     bounds = list(bounds) if hasattr(bounds, "__next__") else bounds
     asked = ranges(policy, scope, name, bounds)
+    said = describe_bounds(policy.domain[name], bounds)
     query = {
         "verb": "range",
         "columns": [name],
-        "bounds": describe_bounds(bounds),
+        "bounds": said,
         "strategy": chosen,
     }
     return choose(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)

@@ -196,10 +196,10 @@ def test_more_questions_keep_their_column(asked, axes):
 
     release.blowfish.quantile(0.5).blowfish.plot(ax=axes)
     second = axes.figure.add_subplot()
-    asked.cumhist("x", epsilon=1).blowfish.range([(0, 4)]).blowfish.plot(ax=second)
+    asked.hist("x", epsilon=1).blowfish.range([(0, 4)]).blowfish.plot(ax=second)
 
     assert axes.get_ylabel() == "day"
-    assert second.get_title(loc="left") == "cumhist('x').range([(0, 4)])"
+    assert second.get_title(loc="left") == "hist('x').range([(0, 4)])"
     assert "no error bars" in second.texts[0].get_text()
     assert not _whiskers(second)[0].size
 

@@ -39,21 +39,24 @@ def _asks(planner):
     return (planner, planner.where("x >= 3"), planner.groupby("g"), planner.where("x < 8 or g == 1"))
 
 
+def _counts(plan, most, seed):
+    """Return random counts of whole lines, and which atoms a filter leaves rows in."""
+    tally = plan.asked[plan.way].tally
+    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    counts = np.where(occupied, np.random.default_rng(seed).integers(0, most, tally.size), 0)
+    return counts.reshape(-1, 12), occupied.reshape(-1, 12).any(axis=0)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_without_noise_answers_are_true(strategy):
     """The measured rows of a table lead back to its counts, shaped or not."""
     for policy in _policies():
         for ask in _asks(policy.plan):
             plan = ask.cumhist("x", epsilon="1/7", strategy=strategy)
-            bins = np.random.default_rng(1).integers(0, 9, plan.measurement.tally.size)
-            bins[
-                ~plan.measurement.tally.sieve.occupied(
-                    plan.measurement.tally.marks, plan.measurement.tally.shape
-                )
-            ] = 0
-            values = plan.measurement.measured(bins)
+            counts, held = _counts(plan, 9, seed=1)
+            values = plan.measurement.measured(counts[:, held].ravel())
 
-            truth = np.cumsum(bins.reshape(-1, 12), axis=1).ravel()
+            truth = np.cumsum(counts, axis=1).ravel()
 
             for post in (True, False):
                 assert solve(plan.measurement, values, post=post).answers == pytest.approx(truth, abs=1e-6)
@@ -66,19 +69,19 @@ def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
         for ask in _asks(policy.plan):
             plan = ask.cumhist("x", epsilon="1/7", strategy=strategy)
             measured = plan.measurement
-            bins = np.random.default_rng(2).integers(0, 4, measured.tally.size)
-            bins[~measured.tally.sieve.occupied(measured.tally.marks, measured.tally.shape)] = 0
+            counts, held = _counts(plan, 4, seed=2)
             with bf.testing.replay(3):
-                values = _noisy(measured, bins)
+                values = _noisy(measured, counts[:, held].ravel())
 
             solved = solve(measured, values, post=True)
             raw = solve(measured, values, post=False)
 
-            steps = np.diff(solved.positions, axis=1)
+            steps = np.diff(solved.answers.reshape(-1, 12), axis=1, prepend=0)
             line = measured.line
-            segments = np.add.reduceat(steps, line.starts, axis=1).ravel()
-            truth = np.add.reduceat(bins.reshape(steps.shape), line.starts, axis=1).ravel()
+            segments = np.add.reduceat(steps[:, held], line.starts, axis=1).ravel()
+            truth = np.add.reduceat(counts[:, held], line.starts, axis=1).ravel()
             assert (steps >= -1e-6).all()
+            assert steps[:, ~held] == pytest.approx(0, abs=1e-6)
             assert segments[line.exact.alone] == pytest.approx(truth[line.exact.alone], abs=1e-6)
             for total in range(line.exact.totals):
                 inside = line.exact.total_of == total
@@ -129,8 +132,14 @@ def test_plain_counts_keep_exact_totals():
 
     assert found.answers.sum() == pytest.approx(10)
     assert (found.answers >= 0).all()
-    assert found.positions is None
     assert solve(plan.measurement, values, post=False).answers.tolist() == [12, -4, 1, 0, 0, 1]
+
+    values[5] += 3  # three rows too many: half a row less in each of the six bins
+
+    raw = solve(plan.measurement, values, post=False)
+
+    assert raw.answers.tolist() == [11.5, -4.5, 0.5, -0.5, -0.5, 3.5]
+    assert raw.answers.sum() == 10
 
 
 def test_counts_of_pieces_are_exact_too(on_line):
@@ -145,7 +154,7 @@ def test_counts_of_pieces_are_exact_too(on_line):
     with bf.testing.replay(5):
         solved = solve(plan.measurement, _noisy(plan.measurement, bins), post=True)
 
-    counts = np.diff(solved.positions[0])
+    counts = np.diff(solved.answers, prepend=0)
     assert (counts >= 0).all()
     assert counts[::2].sum() == pytest.approx(bins[::2].sum())
     assert counts[1::2].sum() == pytest.approx(bins[1::2].sum())

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
+from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.again import lines_of
 
@@ -33,7 +33,7 @@ ROWS = pd.DataFrame(
 @pytest.fixture
 def df():
     """Return protected rows with plenty of budget."""
-    return ROWS.blowfish.protect(POLICY, epsilon=10**9)
+    return ROWS.blowfish.protect(POLICY, epsilon=10**9, ledger=bf.Ledger())
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,10 @@ def test_errors_are_at_most_what_is_said(df, verb, strategy):
 
     said = release.blowfish.range(bounds)["std"].to_numpy()
     draws = []
-    for _ in range(300):
-        once = getattr(df.blowfish, verb)("pay", epsilon=1, strategy=strategy, post=False)
-        draws.append(once.blowfish.range(bounds)["count"].to_numpy())
+    with bf.testing.replay(7):
+        for _ in range(300):
+            once = getattr(df.blowfish, verb)("pay", epsilon=1, strategy=strategy, post=False)
+            draws.append(once.blowfish.range(bounds)["count"].to_numpy())
 
     assert (np.std(draws, axis=0) <= 1.15 * said).all()
     assert plan.sensitivity >= 1
@@ -116,11 +117,18 @@ def test_what_is_no_release_or_was_changed_is_refused(df):
         df.blowfish.range("pay", [(0, 1)], epsilon=1).blowfish.range([(0, 1)])
     with pytest.raises(FrameError, match="order"):
         df.blowfish.hist("sex", epsilon=1).blowfish.quantile([0.5])
-    for bounds in ([(0, 0.3)], [(3, 2)], "all", [(0, 99)]):
+    for bounds in ([(0, 0.3)], [(3, 2)], "some", [(0, 99)]):
         with pytest.raises(BlowfishError):
             cum.blowfish.range(bounds)
     with pytest.raises(FrameError, match="shaped"):
-        cum.blowfish.range([(0, 1)]).blowfish.interval()
+        df.blowfish.hist("pay", epsilon=1).blowfish.range([(0, 1)]).blowfish.interval()
+    with pytest.raises(ArgumentError, match="earlier release"):
+        cum.blowfish.quantile(0.5, strategy="ordered")
+    with pytest.raises(ArgumentError, match="earlier release"):
+        cum.blowfish.hist(name="again")
+    for bins in (0, [1], [3, 2], "many", [0, 0.3]):
+        with pytest.raises(BlowfishError):
+            cum.blowfish.hist(bins=bins)
 
 
 def test_lines_leave_the_missing_cell_out(df):
@@ -132,3 +140,33 @@ def test_lines_leave_the_missing_cell_out(df):
     assert lines.cells.tolist() == list(range(50))
     assert lines.positions[0, -1] == pytest.approx(200)
     assert lines.groups is None
+
+
+def test_coarser_bins_and_cumulative_counts_of_a_release(df):
+    """A release is cut as `hist` would cut it, and summed as `cumhist` would."""
+    cum = df.blowfish.cumhist("pay", epsilon=10**5)
+    plain = df.blowfish.hist("pay", epsilon=10**5)
+    edges = [0, 5, 10, 20]
+
+    coarse = cum.blowfish.hist(bins=edges)
+
+    assert coarse["count"].tolist() == pytest.approx(
+        df.blowfish.hist("pay", epsilon=10**5, bins=edges)["count"].tolist()
+    )
+    assert len(cum.blowfish.hist(bins=4)) == 4
+    assert len(cum.blowfish.range("all")) == 41 * 42 // 2
+    summed = plain.blowfish.cumhist()
+    assert summed["count"].tolist() == pytest.approx(cum["count"].tolist())
+    assert summed["cdf"].iloc[-1] == 1
+
+
+def test_intervals_of_ranges_of_a_shaped_release_cover(df):
+    """What shaping moved is allowed for on both sides."""
+    bounds, truth = [(0, 3), (2.5, 11)], np.array([33, 94])
+    inside = np.zeros(2)
+
+    for _ in range(200):
+        found = df.blowfish.cumhist("pay", epsilon="1/2").blowfish.range(bounds).blowfish.interval(0.9)
+        inside += (found["low"].to_numpy() <= truth) & (truth <= found["high"].to_numpy())
+
+    assert (inside / 200 > 0.85).all()

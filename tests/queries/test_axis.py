@@ -89,8 +89,13 @@ def test_wrong_bounds_are_typed_errors(attribute, bounds):
 
 def test_bounds_are_described_as_plain_data():
     """What the ledger keeps is JSON."""
-    assert describe_bounds([(0, None)]) == [[0, None]]
-    assert describe_bounds("all") == "all"
+    assert describe_bounds(AGE, [(0, 4), (5, 99)]) == describe_bounds(AGE, [(None, 4), (5, None)])
+    assert describe_bounds(AGE, [(1, 4)]) == [[1, 4]]
+    assert describe_bounds(AGE, "all") == "all"
+    assert describe_bounds(SIZE, [("m", "m")]) == [["m", "m"]]
+    assert describe_bounds(PAY, [(0.5, 1)]) == [[0.5, 1]]
+    spelt = [("2026-01-02", "2026-01-03"), (pd.Timestamp("2026-01-02"), pd.Timestamp("2026-01-03"))]
+    assert describe_bounds(DAY, spelt[:1]) == describe_bounds(DAY, spelt[1:])
     assert listed_bounds((0, 3)) == [(0, 3)]
 
 
