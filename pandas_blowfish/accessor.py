@@ -142,9 +142,9 @@ class BlowfishAccessor:
     ) -> pd.DataFrame:
         """Release how many rows lie at or below each value of an ordered column.
 
-        On a released `hist`, without arguments: what it tells, free. Otherwise a column and epsilon are needed.
-        Rows with a missing value are left out. The frame has `count` (never falling, ending at the row
-        count where that is public), `std`, and `cdf`, the share of the release's own total.
+        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left
+        out. The frame has `count` (never falling, ending at the row count where that is public), `std`, and
+        `cdf`, the share of the release's own total.
         """
         if column is None and epsilon is None:
             _only_the_question(strategy, post, name)

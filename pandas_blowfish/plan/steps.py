@@ -12,6 +12,7 @@ from pandas_blowfish.plan.classes import ClassMoves
 from pandas_blowfish.policy.ball import Ball
 from pandas_blowfish.policy.graph import Cliques, Explicit, Ints, SecretGraph
 from pandas_blowfish.policy.missing import WithMissing
+from pandas_blowfish.policy.offsets import OffsetBall
 
 Mask = NDArray[np.bool_]
 MAX_WORK = 500_000_000
@@ -35,7 +36,7 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
         classes: The filter class of each cell.
         moves: Which classes edges may join.
     """
-    inner = graph.inner if isinstance(graph, WithMissing) else graph
+    inner = straight(graph.inner if isinstance(graph, WithMissing) else graph)
     reached = _reached(inner)
     kept = marks[: inner.size][marks[: inner.size] >= 0]
     if reached is None or (kept[1:] < kept[:-1]).any():
@@ -58,6 +59,13 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
     for one, two in ((star[:, 0], star[:, 1]), (star[:, 1], star[:, 0])):
         leaves[one[moves.leave[classes[one], classes[two]]]] = True
     return Steps(_atoms(between, marks), _atoms(across, marks), np.unique(marks[leaves & (marks >= 0)]))
+
+
+def straight(graph: SecretGraph) -> SecretGraph:
+    """Return a ball of offsets along one axis as the ball on a line that it is."""
+    if isinstance(graph, OffsetBall) and len(graph.shape) == 1:
+        return Ball.even(graph.size, int(abs(graph.offsets).max(initial=0)))
+    return graph
 
 
 Reached = Callable[[Ints, Ints], tuple[Ints, Ints, Mask]]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.noise import discrete_laplace
@@ -47,12 +48,24 @@ def _counts(plan, most, seed):
     return counts.reshape(-1, 12), occupied.reshape(-1, 12).any(axis=0)
 
 
+def _planned(ask, strategy):
+    """Return the plan, None where dawa refuses lines that rows can leave."""
+    if strategy == "dawa":
+        line = ask.cumhist("x", strategy="tree").measurement.line
+        if len(line.away) or len(line.across):
+            with pytest.raises(ArgumentError, match="dawa"):
+                ask.cumhist("x", strategy="dawa")
+            return None
+    return ask.cumhist("x", epsilon="1/7", strategy=strategy)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_without_noise_answers_are_true(strategy):
     """The measured rows of a table lead back to its counts, shaped or not."""
     for policy in _policies():
         for ask in _asks(policy.plan):
-            plan = ask.cumhist("x", epsilon="1/7", strategy=strategy)
+            if (plan := _planned(ask, strategy)) is None:
+                continue
             counts, held = _counts(plan, 9, seed=1)
             values = plan.measurement.measured(counts[:, held].ravel())
 
@@ -67,7 +80,8 @@ def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
     """Counts are never negative, totals that the policy leaves exact are exact."""
     for policy in _policies():
         for ask in _asks(policy.plan):
-            plan = ask.cumhist("x", epsilon="1/7", strategy=strategy)
+            if (plan := _planned(ask, strategy)) is None:
+                continue
             measured = plan.measurement
             counts, held = _counts(plan, 4, seed=2)
             with bf.testing.replay(3):

@@ -194,7 +194,7 @@ def test_a_plan_of_ranges_says_its_question():
     """The call, the noise of each family and what is exact."""
     plan = _line(63, 8).plan.range("x", [(0, 9), (5, 60)], epsilon=1)
 
-    assert plan.call == "range('x', bounds=[[0, 9], [5, 60]], strategy='auto', epsilon='1')"
+    assert plan.call == "range('x', bounds=[[None, 9], [5, 60]], strategy='auto', epsilon='1')"
     assert len(plan.index) == 2
     assert plan.facts()["answers"] == "2"
     assert plan.facts()["noise"].startswith("discrete Laplace, scale")
