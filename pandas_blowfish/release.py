@@ -63,7 +63,7 @@ def with_receipt(
 def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
-    Quantiles are the exception: theirs are the released value and error, taken for a normal law.
+    Quantiles are an exception: theirs are `law.widest` released errors around the released value.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
@@ -166,6 +166,8 @@ def _around(receipt: Receipt, value: pd.Series[Any], std: pd.Series[Any], level:
     """Return a quantile's bounds in its own units, within the declared ones."""
     if isinstance(value.dtype, pd.CategoricalDtype):
         raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
+    if not pd.api.types.is_numeric_dtype(std.dtype) and std.dtype.kind != "m":
+        raise FrameError("these are not the values that were released", fix="ask the release itself.")
     width: Any = widest(level) * std
     if pd.api.types.is_datetime64_any_dtype(value.dtype):
         step = width.fillna(pd.Timedelta(0))

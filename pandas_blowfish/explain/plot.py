@@ -105,10 +105,10 @@ def _bounds(release: pd.DataFrame, level: Any) -> tuple[Floats, Floats, str]:
     except FrameError as refused:
         return none, none, f"no error bars: {refused.problem}"
     low, high = (numbers_of(bounds[end])[0] for end in ("low", "high"))
-    exact = ~(high > low)
+    exact, note = ~(high > low), f"{100 * float(level):g}% intervals"
     if exact.all():
-        return none, none, "exact"
-    return np.where(exact, np.nan, low), np.where(exact, np.nan, high), f"{100 * float(level):g}% intervals"
+        return none, none, "exact" if receipt_of(release)["epsilon"] == "0" else note
+    return np.where(exact, np.nan, low), np.where(exact, np.nan, high), note
 
 
 def _counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *, first: bool) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+STEPS = tuple(quarters / 4 for quarters in range(4, 15))  # standard errors that bands are tried with
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +64,8 @@ def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple
     """Return the values where a share q of each line's rows is reached, and their standard errors.
 
     The value is that of the first cell whose cumulative count reaches q of the total, linear inside bins.
-    Its error is how far it moves when that count is off by one standard error, or half as far as when it
-    is off by two; NaN where the count's own is not known.
+    Its error is how far it may be off a standard error of the counts: at worst, among bands of up to four
+    standard errors around the curve, read off at the same height; NaN where the counts' own is not known.
 
     Args:
         positions: Cumulative counts that never fall, lines x (cells + 1).
@@ -78,17 +79,31 @@ def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple
         >>> found[0].tolist()
         [20.0]
     """
-    places, cell = _places(positions, axis, positions[:, -1:] * q)
-    error = np.take_along_axis(spread, cell + 1, axis=1)
+    goals = positions[:, -1:] * q
+    places, cell = _places(positions, axis, goals)
     std = np.zeros(places.shape)
-    for many in (1, 2):  # what is flat nearby may be steep a little further
-        low, _ = _places(positions, axis, positions[:, -1:] * q - many * np.nan_to_num(error))
-        high, _ = _places(positions, axis, positions[:, -1:] * q + many * np.nan_to_num(error))
-        std = np.maximum(std, np.maximum(high - places, places - low) / many)
+    for line in range(len(positions)):
+        known = np.nan_to_num(spread[line])
+        for many in STEPS:  # the band of so many standard errors, the total's own share included
+            wide = many * (known[:, None] + known[-1] * q)
+            low, high = (_reached(positions[line][:, None] + sign * wide, goals[line]) for sign in (1, -1))
+            moved = np.maximum(_top(axis, high) - places[line], places[line] - axis.low[low])
+            std[line] = np.fmax(std[line], np.maximum(moved, 0.0) / many * (wide[cell[line] + 1] > 0).any())
     if isinstance(axis.cells, pd.CategoricalIndex):
         std = np.full(std.shape, np.nan)  # categories have no distances
-    std = np.where(np.isnan(error), np.nan, std)
+    std = np.where(np.isnan(spread).any(axis=1, keepdims=True), np.nan, std)
     return axis.value(places.ravel(), cell.ravel()), axis.distance(std.ravel())
+
+
+def _reached(curves: Floats, goals: Floats) -> NDArray[np.int64]:
+    """Return the first cell at which each curve, one a goal, has reached its goal (or the last)."""
+    over = np.maximum.accumulate(curves[1:], axis=0) >= goals - 1e-9 * np.maximum(np.abs(goals), 1.0)
+    return np.where(over.any(axis=0), over.argmax(axis=0), len(over) - 1)
+
+
+def _top(axis: Axis, cell: NDArray[np.int64]) -> Floats:
+    """Return the largest value of cells."""
+    return np.asarray(axis.high[cell] - (1.0 if _closed(axis) else 0.0))
 
 
 def _places(positions: Floats, axis: Axis, goals: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -99,13 +114,13 @@ def _places(positions: Floats, axis: Axis, goals: Floats) -> tuple[Floats, NDArr
         if not total > 1e-6:  # what rounding leaves of no rows
             continue
         goal = np.clip(goals[number], 0.0, total)
-        first = int(np.searchsorted(line[1:], 0.0, "right"))  # cells before the first row reach nothing
-        reached = np.searchsorted(line[1:], goal - 1e-9 * max(float(total), 1.0))
-        cell = np.clip(reached, first, len(line) - 2)
+        dust = 1e-9 * max(float(total), 1.0)
+        first = int(np.searchsorted(line[1:], dust, "right"))  # cells before the first row reach nothing
+        cell = np.clip(np.searchsorted(line[1:], goal - dust), first, len(line) - 2)
         inside = line[cell + 1] - line[cell]
         part = np.divide(goal - line[cell], inside, out=np.zeros(len(goal)), where=inside > 0)
-        top = axis.high[cell] - (1.0 if _closed(axis) else 0.0)
-        found[number] = np.minimum(axis.low[cell] + np.clip(part, 0, 1) * (axis.high - axis.low)[cell], top)
+        inner = axis.low[cell] + np.clip(part, 0, 1) * (axis.high - axis.low)[cell]
+        found[number] = np.minimum(inner, _top(axis, cell))
         cells[number] = cell
     return found, cells
 

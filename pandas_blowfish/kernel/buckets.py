@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from pandas_blowfish.kernel.noise import discrete_laplace
+from pandas_blowfish.errors import ScaleError
+from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
 from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.plan.strategy.dawa import CONTINUES, Dawa
 
@@ -22,12 +23,20 @@ def bucketed(dawa: Dawa, exact: Ints) -> Ints:
     values = exact.copy()
     for number in range(lines):
         part = exact[number * rows : (number + 1) * rows]
-        begins = partition(part, dawa.partition_scale, -(-dawa.bucket_scale // 1))
+        begins = partition(part, dawa.partition_scale, round(dawa.bucket_scale))
         totals = np.add.reduceat(part, begins) if rows else part
         line = np.full(rows, CONTINUES, dtype=np.int64)
         line[begins] = totals + discrete_laplace(dawa.bucket_scale, len(begins))
         values[number * rows : (number + 1) * rows] = line
     return values
+
+
+def check_buckets(dawa: Dawa) -> None:
+    """Refuse scales at which the costs of a partition could leave 64 bits, before anything is charged."""
+    check_scale(dawa.partition_scale)
+    most = 2**62 // (64 * max(len(dawa.tree.rows), 1))
+    if dawa.partition_scale + dawa.bucket_scale > most:
+        raise ScaleError(most)
 
 
 def partition(sums: Ints, scale: Fraction, each: int) -> Ints:

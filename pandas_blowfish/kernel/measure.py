@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
-from pandas_blowfish.kernel.buckets import bucketed
+from pandas_blowfish.kernel.buckets import bucketed, check_buckets
 from pandas_blowfish.kernel.count import tally, unsealed
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
@@ -62,7 +62,7 @@ def measure(
     for scale in plan.scales.values:
         check_scale(scale)
     if isinstance(plan.measurement, Dawa):
-        check_scale(plan.measurement.partition_scale)
+        check_buckets(plan.measurement)
     if replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:

@@ -17,7 +17,7 @@ from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.search import search, shorter
+from pandas_blowfish.plan.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy import cells, haar, hierarchical, ordered, ordered_hierarchical
 from pandas_blowfish.plan.strategy.dawa import Dawa
@@ -188,7 +188,7 @@ def _on_line(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) 
                     "strategy", "dawa needs lines that no row can leave or change", fix='"auto"'
                 )
             yield Dawa(Tree(asked, axis, epsilon))
-        elif layouts := NESTED[name](axis):
+        elif layouts := NESTED[name](axis) or (cells.layouts(axis) if len(names) == 1 else []):
             layout, weights = search(axis, asked, layouts)
             yield Nested(name, asked, axis, layout, weights, epsilon)
 
@@ -203,4 +203,6 @@ def _worthwhile(name: str, axis: Line, counts: bool) -> bool:
         return False
     if int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
         return name == Tree.name
+    if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
+        return name == hierarchical.NAME  # rows leave from everywhere: sums from one end cost the most
     return not counts or name in (ordered.NAME, Tree.name) or axis.size <= LONG

@@ -65,6 +65,22 @@ class Line:
         return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size)))
 
     @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Return the pairs of `across`, and atoms of `away`, with the largest own losses along a segment.
+
+        An atom's own loss rises or falls along a segment: of atoms the first and the last count, of pairs
+        those that no other comes before, or after, with both ends.
+        """
+        size, own = self.size, self.segments
+        turned = _first_of_both(own[::-1], size - 1 - self.across)
+        across = np.concatenate([_first_of_both(own, self.across), size - 1 - turned])
+        edge = (
+            np.append(True, own[self.away][1:] != own[self.away][:-1]) if len(self.away) else self.away == 0
+        )
+        last = np.append(edge[1:], True) if len(self.away) else edge
+        return across, self.away[edge | last]
+
+    @cached_property
     def open(self) -> bool:
         """Tell whether some segment's total is not exact."""
         return not bool(self.exact.alone.all())
@@ -149,7 +165,7 @@ def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Int
     both = (ends >= 0).all(axis=1)
     lines, atoms = np.divmod(ends, size)
     same = both & (lines[:, 0] == lines[:, 1])
-    listed = np.unique(np.sort(atoms[same], axis=1), axis=0)
+    listed = _distinct(np.sort(atoms[same], axis=1), size)
     away = np.unique(ends[~both & (ends >= 0).any(axis=1)].max(axis=1, initial=-1) % size)
     listed = listed[listed[:, 0] < listed[:, 1]]
     return Steps(listed, atoms[both & ~same], away), frozen(listed)
@@ -192,10 +208,27 @@ def _widest(reach: Ints) -> Ints:
 
 def _ends(segments: Ints, pairs: Ints) -> Ints:
     """Keep, of pairs of two lines, the lowest and the highest partner of each atom in every segment."""
-    both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    both = _distinct(np.concatenate([pairs, pairs[:, ::-1]]), len(segments))
     part = segments[both[:, 1]]
     change = (both[1:, 0] != both[:-1, 0]) | (part[1:] != part[:-1])
     return both[np.append(True, change) | np.append(change, True)] if len(both) else both
+
+
+def _distinct(pairs: Ints, size: int) -> Ints:
+    """Return pairs of numbers below `size`, each once, in order."""
+    return np.column_stack(np.divmod(np.unique(pairs[:, 0] * size + pairs[:, 1]), max(size, 1)))
+
+
+def _first_of_both(segments: Ints, pairs: Ints) -> Ints:
+    """Keep, of pairs in the same two segments, those that no other one comes before with both ends."""
+    count = int(segments.max(initial=-1)) + 1
+    group = segments[pairs[:, 0]] * count + segments[pairs[:, 1]]
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], group))
+    pairs, group = pairs[order], group[order]
+    number = np.cumsum(np.append(0, group[1:] != group[:-1])) if len(group) else group
+    least = pairs[:, 1] - number * (2 * len(segments))  # of later groups always less
+    before = np.append(np.iinfo(np.int64).max, np.minimum.accumulate(least)[:-1]) if len(least) else least
+    return pairs[least < before]
 
 
 def _starts(size: int, between: Ints) -> Ints:
@@ -220,8 +253,8 @@ def _untied(parts: ExactParts, count: int) -> ExactParts:
     """Drop totals that two segments of one line share: they would tie them together."""
     members = np.flatnonzero(parts.total_of >= 0)
     lines = members // max(count, 1)
-    pairs, many = np.unique(np.column_stack([parts.total_of[members], lines]), axis=0, return_counts=True)
-    tied = np.isin(parts.total_of, pairs[many > 1, 0]) | (parts.total_of < 0)
+    keys, many = np.unique(parts.total_of[members] * len(parts.total_of) + lines, return_counts=True)
+    tied = np.isin(parts.total_of, keys[many > 1] // max(len(parts.total_of), 1)) | (parts.total_of < 0)
     total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
     found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)
     return ExactParts(parts.alone, total_of, len(found))

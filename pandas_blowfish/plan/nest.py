@@ -190,9 +190,9 @@ class Nest:
             Checked:  tests/plan/test_nest.py::test_patterns_match_the_matrix
         """
         found = [self._apart(self.place(self._telling()))]
-        across = self.place(self.line.across)
+        across, away = (self.place(ends) for ends in self.line.ends)
         found.append(self._norm(across[:, 0]) + self._norm(across[:, 1]))
-        found.append(self._norm(self.place(self.line.away)))
+        found.append(self._norm(away))
         return _largest(np.concatenate(found))
 
     def _telling(self) -> Ints:

@@ -16,6 +16,7 @@ from pandas_blowfish.release import Receipt, receipt_of, with_receipt
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_SAID = 50  # ranges that a receipt spells out
 MOST_CELLS = 1_400  # whose every range, a million, can be listed
 RISING = ("exact", "identity", "ordered", "ordered_hierarchical", "hierarchical")  # errors never move apart
 
@@ -56,6 +57,7 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
         missing = bool((index.codes[-1] == -1).any())
         size += missing
         cells = index.get_level_values(-1)[:size]
+    _check_order(index, cells, size, receipt)
     count, std = (release[name].to_numpy(dtype=float).reshape(-1, size) for name in ("count", "std"))
     if missing:
         count, std, cells = count[:, :-1], std[:, :-1], cells[:-1]
@@ -68,6 +70,22 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
     spread = std if summed else _added(receipt, std)
     groups = index.droplevel(-1)[::size] if isinstance(index, pd.MultiIndex) else None
     return Lines(positions, np.concatenate([start, spread], axis=1), cells, groups, receipt, summed)
+
+
+def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, receipt: Receipt) -> None:
+    """Refuse a release whose rows are in another order, or carry other labels."""
+    names = list(index.names)
+    same = names == receipt["columns"][: len(names)] and not bool(cells.duplicated().any())
+    if isinstance(index, pd.MultiIndex) and same:
+        *outer, last = (np.asarray(codes).reshape(-1, size) for codes in index.codes)
+        same = bool((last == last[:1]).all()) and all(bool((each == each[:, :1]).all()) for each in outer)
+    known = cells[~np.asarray(cells.isna())]
+    if same and isinstance(known, pd.CategoricalIndex):
+        same = bool((np.diff(known.codes.astype(np.int64)) > 0).all())
+    elif same and receipt["verb"] == "cumhist":
+        same = bool(known.is_monotonic_increasing)
+    if not same:
+        raise FrameError("rows are not in the order they were released in", fix="ask the release itself.")
 
 
 def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
@@ -114,13 +132,19 @@ def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
     if isinstance(bounds, str) and bounds == "all" and len(lines.cells) <= MOST_CELLS:
         low, high = np.triu_indices(len(lines.cells))
         return _counts(lines, low, high + 1, _labels(lines.cells, low, high + 1), "range('all')")
+    given = bounds if isinstance(bounds, (list, tuple)) else [bounds]
+    wanted = lines.cells.closed if isinstance(lines.cells, pd.IntervalIndex) else "both"
+    for each in given:
+        if isinstance(each, (pd.Interval, pd.IntervalIndex)) and each.closed != wanted:
+            raise ArgumentError("bounds", f"intervals closed {each.closed!r}", allowed=f"closed={wanted!r}")
     pairs = listed_bounds(bounds)
     starts = np.array([_place(lines.cells, low, last=False) for low, _ in pairs])
     stops = np.array([_place(lines.cells, high, last=True) for _, high in pairs])
     if (stops <= starts).any():
         low, high = pairs[int(np.flatnonzero(stops <= starts)[0])]
         raise ArgumentError("bounds", f"({low!r}, {high!r}) is empty or reversed", allowed="low before high")
-    return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({pairs!r})")
+    said = repr(pairs) if len(pairs) <= MOST_SAID else f"{len(pairs):,} ranges"
+    return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({said})")
 
 
 def quantile_again(release: pd.DataFrame, q: Any) -> pd.DataFrame:
@@ -178,7 +202,7 @@ def _place(cells: pd.Index[Any], value: Any, *, last: bool) -> int:
         ends = cells.right if last else cells.left
     try:
         found = ends.get_loc(pd.Timestamp(value) if isinstance(ends, pd.DatetimeIndex) else value)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, pd.errors.InvalidIndexError):
         near = ", ".join(str(ends[place]) for place in _near(ends, value))
         raise DeclaredValueError(
             str(cells.name), f"{value!r} is not the edge of a released cell", allowed=f"for instance {near}"
@@ -198,7 +222,7 @@ def _near(ends: pd.Index[Any], value: Any) -> list[int]:
     """Return the places of the two ends around a value, or the first and the last."""
     try:
         place = int(ends.searchsorted(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, pd.errors.InvalidIndexError):
         return [0, len(ends) - 1]
     return sorted({min(max(place - 1, 0), len(ends) - 1), min(place, len(ends) - 1)})
 

@@ -130,9 +130,11 @@ def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:
     if isinstance(bounds, pd.Interval):
         return [(bounds.left, bounds.right)]
     if isinstance(bounds, pd.IntervalIndex):
-        return [(each.left, each.right) for each in bounds]
+        bounds = list(bounds)
     if isinstance(bounds, (np.ndarray, pd.DataFrame)):
-        bounds = np.asarray(bounds).tolist()
+        array = np.asarray(bounds)
+        dates = array.dtype.kind == "M"  # numpy's own list of instants would be of whole numbers
+        bounds = [[pd.Timestamp(end) for end in pair] for pair in array] if dates else array.tolist()
     if not isinstance(bounds, Sequence) or isinstance(bounds, (str, bytes)) or not len(bounds):
         raise ArgumentTypeError("bounds", "not ranges", allowed='[(low, high), ...] or "all"')
     if len(bounds) == 2 and not any(_is_pair(each) for each in bounds):
@@ -176,6 +178,8 @@ def _whole_numbers(bounds: Any) -> Ints | None:
     except ValueError:
         return None
     if found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2:
+        return None
+    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
         return None
     return found.astype(np.int64)
 

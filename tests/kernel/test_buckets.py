@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel import buckets as module
-from pandas_blowfish.kernel.buckets import _spread, bucketed, partition
+from pandas_blowfish.kernel.buckets import _spread, bucketed, check_buckets, partition
 from pandas_blowfish.plan.strategy.dawa import CONTINUES, Dawa
 from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.policy.domain import Domain, integers
 
 
 def _noise(scale, most):
@@ -167,3 +169,12 @@ def test_noise_is_drawn_for_each_line(line_of):
     rows = len(plan.measurement.tree.rows)
     assert first.tolist() == again.tolist()
     assert (first[:rows] != CONTINUES).sum() < (first[rows : 2 * rows] != CONTINUES).sum()
+
+
+def test_scales_whose_costs_leave_64_bits_are_refused():
+    """The cheapest partition must be found in whole numbers that do not wrap."""
+    policy = bf.Policy(Domain((integers("x", 0, 9_999),)), secrets={"x": bf.threshold(1)})
+
+    check_buckets(policy.plan.cumhist("x", epsilon="1e-6", strategy="dawa").measurement)
+    with pytest.raises(ScaleError):
+        check_buckets(policy.plan.cumhist("x", epsilon="1e-12", strategy="dawa").measurement)

@@ -170,3 +170,36 @@ def test_intervals_of_ranges_of_a_shaped_release_cover(df):
         inside += (found["low"].to_numpy() <= truth) & (truth <= found["high"].to_numpy())
 
     assert (inside / 200 > 0.85).all()
+
+
+def test_reordered_and_relabelled_releases_are_refused(df):
+    """Cumulative counts mean nothing in another order."""
+    cum = df.blowfish.cumhist("pay", epsilon=1)
+    grouped = df.blowfish.groupby("sex").cumhist("pay", epsilon=1)
+
+    for changed in (
+        cum.sort_values("count", ascending=False),
+        cum.iloc[::-1],
+        cum.reset_index(drop=True),
+        cum.rename_axis("other"),
+        grouped.sort_index(level=1),
+        grouped.swaplevel(),
+    ):
+        with pytest.raises(FrameError):
+            changed.blowfish.quantile(0.5)
+        with pytest.raises(FrameError):
+            changed.blowfish.range([(0, 1)])
+
+
+def test_bounds_of_a_release_are_checked_as_those_of_a_verb(df):
+    """Intervals must be closed as the cells are, and bounds must be bounds."""
+    cum = df.blowfish.cumhist("pay", epsilon=1)
+
+    for bounds in (
+        pd.IntervalIndex.from_tuples([(0, 5)], closed="right"),
+        pd.IntervalIndex([], closed="left"),
+        [([1], {})],
+    ):
+        with pytest.raises(BlowfishError):
+            cum.blowfish.range(bounds)
+    assert len(cum.blowfish.range([(0, 1)] * 60).blowfish.receipt["derived"]) < 40

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.quantile import plan_quantile, shares_of
 
@@ -91,3 +91,34 @@ def test_wrong_shares_are_refused(q):
         shares_of(q)
     with pytest.raises(ArgumentError):
         plan_quantile(POLICY, "x", q, epsilon=1)
+
+
+def test_intervals_of_quantiles_cover_at_flat_ends():
+    """Where the curve is flat a small error of the counts moves the value far."""
+    rows = pd.DataFrame({"x": np.repeat(np.arange(12), 2 ** np.arange(12)[::-1] // 4)})
+    policy = bf.Policy(Domain((integers("x", 0, 39),)), secrets={"x": bf.threshold(5)})
+    df = rows.blowfish.protect(policy, epsilon=10**6)
+    q = [0.1, 0.5, 0.9, 0.98, 1]
+    truth = df_quantiles(rows["x"], q)
+    inside = np.zeros(len(q))
+
+    for _ in range(200):
+        bounds = df.blowfish.quantile("x", q, epsilon="1/2").blowfish.interval(0.9)
+        inside += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
+
+    assert (inside / 200 > 0.85).all()
+
+
+def test_how_wrong_dawa_is_is_not_told():
+    """Its error depends on the rows: no standard error, no interval."""
+    found = _protected().blowfish.quantile("x", 0.5, epsilon="1/10", strategy="dawa")
+
+    assert found["std"].isna().all()
+    with pytest.raises(FrameError, match="rows"):
+        found.blowfish.interval()
+
+
+def df_quantiles(values, q):
+    """Return the first value that a share q of the rows reaches."""
+    ordered = np.sort(values.to_numpy())
+    return np.array([ordered[max(int(np.ceil(share * len(ordered))) - 1, 0)] for share in q])

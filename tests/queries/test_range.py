@@ -92,3 +92,29 @@ def test_wrong_arguments_charge_nothing():
     with pytest.raises(ArgumentError):
         plan_range(POLICY, "x", THREE, epsilon=-1)
     assert df.blowfish.budget.spent == 0
+
+
+def test_strange_arrays_of_bounds():
+    """Numbers beyond 64 bits are outside the domain; numpy's instants are instants."""
+    days = bf.Policy(
+        Domain(
+            (from_dict("day", {"type": "datetime", "min": "2026-01-01", "max": "2026-01-09", "step": "1D"}),)
+        )
+    )
+    df = _protected(epsilon=1)
+
+    with pytest.raises(bf.BlowfishError):
+        df.blowfish.range("x", np.array([[2**64 - 5, 2**64 - 1]], dtype=np.uint64), epsilon=1)
+    with pytest.raises(bf.BlowfishError):
+        df.blowfish.range("x", pd.IntervalIndex([], closed="both"), epsilon=1)
+    assert df.blowfish.budget.spent == 0
+    plan = days.plan.range("day", np.array([["2026-01-02", "2026-01-04"]], dtype="datetime64[ns]"))
+    assert str(plan.index[0]) == "[2026-01-02 00:00:00, 2026-01-04 00:00:00)"
+
+
+def test_a_named_strategy_works_on_two_cells():
+    """Where there are no runs of cells, cells are measured."""
+    policy = bf.Policy(Domain((integers("x", 0, 1),)))
+
+    for strategy in ("hierarchical", "ordered_hierarchical", "haar", "ordered", "tree", "identity"):
+        assert policy.plan.cumhist("x", strategy=strategy).privacy_loss() == 1

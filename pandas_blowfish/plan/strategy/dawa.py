@@ -126,13 +126,14 @@ class Dawa:
 
     @property
     def variances(self) -> NDArray[np.float64]:
-        """Return NaN: how wrong the answers are depends on the rows, and is not told."""
-        return np.full(self.tree.asked.per_line * self.line.groups, np.nan)
+        """Return NaN: how wrong the answers are depends on the rows, and is not told; 0 if all is exact."""
+        unknown = np.nan if self.sensitivity else 0.0
+        return np.full(self.tree.asked.per_line * self.line.groups, unknown)
 
     @property
     def mse(self) -> float:
-        """Return NaN, as `variances`."""
-        return float("nan")
+        """Return NaN, as `variances`; 0 where everything is exact."""
+        return float("nan") if self.sensitivity else 0.0
 
     def measured(self, counts: Ints) -> Ints:
         """Return the exact tree rows and totals; the kernel gathers them into buckets."""
