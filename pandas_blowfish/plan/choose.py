@@ -75,7 +75,7 @@ def choose(
 
     tried = built(False)
     if not tried:
-        raise UnknownStrategyError(strategy, ["auto"])
+        raise ArgumentError("strategy", "dawa needs lines that no row can leave or change", fix='"auto"')
     best, way = tried[0] if len(tried) == 1 else min(tried, key=lambda pair: pair[0].mse)
     if isinstance(tried[0][0], Identity) and tried[0][0].mse <= KEPT * best.mse:
         best, way = tried[0]
@@ -182,11 +182,9 @@ def _on_line(axis: Line, asked: Spans, epsilon: Fraction, names: Sequence[str]) 
     for name in names:
         if name == Tree.name:
             yield Tree(asked, axis, epsilon)
+        elif name == Dawa.name and (len(axis.away) or len(axis.across)):
+            continue  # its tree would be as deep as the line is long
         elif name == Dawa.name:
-            if len(axis.away) or len(axis.across):
-                raise ArgumentError(
-                    "strategy", "dawa needs lines that no row can leave or change", fix='"auto"'
-                )
             yield Dawa(Tree(asked, axis, epsilon))
         elif layouts := NESTED[name](axis) or (cells.layouts(axis) if len(names) == 1 else []):
             layout, weights = search(axis, asked, layouts)
