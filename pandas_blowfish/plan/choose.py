@@ -76,7 +76,10 @@ def choose(
     tried = built(False)
     if not tried:
         raise ArgumentError("strategy", "dawa needs lines that no row can leave or change", fix='"auto"')
-    best, way = tried[0] if len(tried) == 1 else min(tried, key=lambda pair: pair[0].mse)
+    best, way = tried[0]
+    if len(tried) > 1:  # of equals the first, which is the simplest
+        least = min(each.mse for each, _ in tried)
+        best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if isinstance(tried[0][0], Identity) and tried[0][0].mse <= KEPT * best.mse:
         best, way = tried[0]
     plan = Plan(

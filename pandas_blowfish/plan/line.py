@@ -146,10 +146,8 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
 def _plain(graph: SecretGraph, tally: Tally) -> Line | None:
     """Return the line of a whole column under a threshold, or None if something else is asked."""
     assert isinstance(graph, Ball)
-    marks, atoms = tally.marks[0], np.arange(graph.size)
-    if tally.condition is not None or tally.shape[0] != graph.size:
-        return None
-    if not (np.array_equal(marks, atoms) and np.array_equal(graph.order, atoms)):
+    whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
+    if not whole or not graph.in_order:
         return None
     between = frozen(_widest(graph.upper))
     none, starts = np.empty((0, 2), dtype=np.int64), _starts(graph.size, between)

@@ -78,7 +78,7 @@ def _reached(graph: SecretGraph) -> Reached | None:
     """
     if isinstance(graph, Cliques):
         return _in_group(graph)
-    if isinstance(graph, Ball) and (graph.order == np.arange(graph.size)).all():
+    if isinstance(graph, Ball) and graph.in_order:
         return _in_ball(graph)
     if isinstance(graph, Explicit):
         return _in_list(graph)

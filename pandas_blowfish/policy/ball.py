@@ -38,6 +38,11 @@ class Ball(SecretGraph):
         """Return the cell at each rank."""
         return frozen(np.arange(self.size) if self._order is None else self._order)
 
+    @property
+    def in_order(self) -> bool:
+        """Tell whether cells are in line order."""
+        return self._order is None or bool((self.order == np.arange(self.size)).all())
+
     @cached_property
     def rank(self) -> Ints:
         """Return the rank of each cell."""

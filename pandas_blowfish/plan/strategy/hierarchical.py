@@ -6,7 +6,7 @@ from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.nest import Layout
 
 NAME = "hierarchical"
-MAX_LEVELS = 12
+MAX_LEVELS = 6
 
 
 def layouts(line: Line) -> list[Layout]:
