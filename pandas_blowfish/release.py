@@ -109,9 +109,8 @@ def _usable(frame: pd.DataFrame) -> Receipt:
             fix="ask a cumhist, or release the hist with post=False.",
         )
     std = frame["std"].to_numpy(dtype=float)
-    slack = 1 if "derived" not in receipt else math.inf
-    inside = (std >= receipt["std_low"] * (1 - 1e-9)) & (std <= receipt["std_high"] * (1 + 1e-9) * slack)
-    if slack == 1 and not (inside | (std == 0)).all():
+    inside = (std >= receipt["std_low"] * (1 - 1e-9)) & (std <= receipt["std_high"] * (1 + 1e-9))
+    if "derived" not in receipt and not (inside | (std == 0)).all():
         raise FrameError(
             "these are not the counts that were released",
             fix="ask for the interval before you sum, scale or round.",

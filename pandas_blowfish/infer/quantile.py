@@ -84,11 +84,12 @@ def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple
     std = np.zeros(places.shape)
     for line in range(len(positions)):
         known = np.nan_to_num(spread[line])
-        for many in STEPS:  # the band of so many standard errors, the total's own share included
+        # bands of so many standard errors, the total's own share included; none around an exact curve
+        for many in STEPS if known.any() else ():
             wide = many * (known[:, None] + known[-1] * q)
             low, high = (_reached(positions[line][:, None] + sign * wide, goals[line]) for sign in (1, -1))
             moved = np.maximum(_top(axis, high) - places[line], places[line] - axis.low[low])
-            std[line] = np.fmax(std[line], np.maximum(moved, 0.0) / many * (wide[cell[line] + 1] > 0).any())
+            std[line] = np.fmax(std[line], np.maximum(moved, 0.0) / many)
     if isinstance(axis.cells, pd.CategoricalIndex):
         std = np.full(std.shape, np.nan)  # categories have no distances
     std = np.where(np.isnan(spread).any(axis=1, keepdims=True), np.nan, std)

@@ -44,7 +44,7 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
     if isinstance(measurement, Identity):
         return _counts(measurement, values, post)
     assert isinstance(measurement, (Nested, Tree, Dawa))
-    asked = measurement.tree.asked if isinstance(measurement, Dawa) else measurement.asked
+    asked = measurement.asked
     noisy = _pinned(measurement.line, _positions(measurement, values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
     if not post:

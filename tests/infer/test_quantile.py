@@ -72,6 +72,17 @@ def test_the_error_is_how_far_one_standard_error_moves_it():
     assert std.tolist() == [2]
 
 
+def test_an_exact_end_does_not_make_its_quantile_exact():
+    """The last row is where the noisy curve first gets there, asked alone or with others."""
+    positions, spread = np.array([[0.0, 5, 5, 6]]), np.array([[0.0, 2, 2, 0]])
+
+    for q in ([1.0], [0.5, 1.0]):
+        std = quantiles(positions, spread, Axis.of(pd.RangeIndex(3)), np.array(q))[1]
+
+        assert std[-1] > 0
+    assert quantiles(positions, 0 * spread, Axis.of(pd.RangeIndex(3)), np.array([1.0]))[1].tolist() == [0]
+
+
 def test_a_line_without_rows_has_no_quantile():
     """NaN, NaT or no category; other lines are not touched."""
     positions = [[0, 0, 0], [0, 1, 2]]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.tree import Tree
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
@@ -63,6 +64,11 @@ class Dawa:
     def epsilon(self) -> Fraction:
         """Return what may be lost."""
         return self.tree.epsilon
+
+    @property
+    def asked(self) -> Spans:
+        """Return the questions."""
+        return self.tree.asked
 
     @property
     def line(self) -> Line:
@@ -128,7 +134,7 @@ class Dawa:
     def variances(self) -> NDArray[np.float64]:
         """Return NaN: how wrong the answers are depends on the rows, and is not told; 0 if all is exact."""
         unknown = np.nan if self.sensitivity else 0.0
-        return np.full(self.tree.asked.per_line * self.line.groups, unknown)
+        return np.full(self.asked.per_line * self.line.groups, unknown)
 
     @property
     def mse(self) -> float:
