@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 
 
@@ -30,8 +32,12 @@ class Measurement(Protocol):
         """Return the privacy argument in one paragraph."""
 
     @property
-    def tally(self) -> Tally:
-        """Return what is counted."""
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return the tables of counts, or sums of weights, that rows are gathered into."""
+
+    @property
+    def domain(self) -> Domain:
+        """Return the columns that are looked at, and their cells."""
 
     @property
     def index(self) -> pd.Index[Any]:
@@ -58,7 +64,26 @@ class Measurement(Protocol):
         """Return what a stored answer is read by, as plain data."""
 
     def measured(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row, from the bins' counts."""
+        """Return the exact value of every measured row, from the counts of all tables, one after another."""
 
     def matrix(self) -> Any:
         """Return the measured rows x cells, scipy sparse."""
+
+
+class _HasTally(Protocol):
+    @property
+    def tally(self) -> Tally: ...
+
+
+class OneTable:
+    """What a measurement of a single table of counts, its `tally`, says about it."""
+
+    @property
+    def tallies(self: _HasTally) -> tuple[Tally, ...]:
+        """Return the one table of counts."""
+        return (self.tally,)
+
+    @property
+    def domain(self: _HasTally) -> Domain:
+        """Return the columns that are looked at, and their cells."""
+        return self.tally.domain

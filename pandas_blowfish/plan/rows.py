@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 
 MAX_NONZEROS = 10**6
@@ -64,6 +65,26 @@ def row_matrix(
     row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[part]
     free = _ones(row_of, alone + exact.totals)
     return (vstack([rows, free]) @ _ones(labels, lines * size)).tocsr()
+
+
+def tables_matrix(domain: Domain, tallies: Sequence[Tally]) -> list[Any]:
+    """Return for each table its bins x cells of a domain that holds its columns, scipy sparse.
+
+    Refused beyond 10^6 non-zeros in all.
+    """
+    cells = domain.size
+    if cells * len(tallies) > MAX_NONZEROS:
+        raise DomainTooLargeError(
+            "the strategy's matrix", cells * len(tallies), MAX_NONZEROS, fix="plan fewer cells to look at it."
+        )
+    codes, parts = np.unravel_index(np.arange(cells), domain.shape), []
+    for tally in tallies:
+        flat = np.zeros(cells, dtype=np.int64)
+        for name in tally.domain.columns:
+            place = domain.columns.index(name)
+            flat = flat * domain.shape[place] + codes[place]
+        parts.append(_ones(tally.labels()[flat], tally.size))
+    return parts
 
 
 def _ones(row_of: Ints, rows: int) -> Any:

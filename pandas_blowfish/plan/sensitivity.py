@@ -39,27 +39,27 @@ def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
                   table (`Relation`) and the number of blocks that must move.
         Checked:  tests/plan/test_sensitivity.py::test_matches_brute_force
     """
-    change = _reach(graph, tally)
+    change = edge_reach(graph, tally)
     absent = int(graph.presence and bool(tally.sieve.passes.any()))
     return Fraction(max(2 if change.crosses else 0, int(change.leaves), absent))
 
 
 @dataclass(frozen=True)
-class _Reach:
+class EdgeReach:
     """What one edge can do: take a row from one counted bin to another, or out of the filter."""
 
     crosses: bool
     leaves: bool
 
 
-def _reach(graph: RecordGraph, tally: Tally) -> _Reach:
+def edge_reach(graph: RecordGraph, tally: Tally) -> EdgeReach:
     """Return what edges can do, by going through all pairs of combinations of filter classes."""
     moves = moves_of(graph.blocks, tally)
     place = {name: rank for rank, name in enumerate(tally.domain.columns)}
     passes = np.transpose(tally.sieve.passes, [place[column] for column in moves.columns]).ravel()
     both, one = passes[:, None] & passes[None, :], passes[:, None] ^ passes[None, :]
     crosses, leaves = both & moves.changing(graph.limit), one & moves.within(graph.limit)
-    return _Reach(bool(crosses.any()), bool(leaves.any()))
+    return EdgeReach(bool(crosses.any()), bool(leaves.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
     """
     occupied = tally.sieve.occupied(tally.marks, tally.shape)
     nothing = ExactParts(~occupied, np.full(len(occupied), -1, dtype=np.int64), 0)
-    if graph.presence or (tally.condition is not None and _reach(graph, tally).leaves):
+    if graph.presence or (tally.condition is not None and edge_reach(graph, tally).leaves):
         return nothing
     place = {name: rank for rank, name in enumerate(tally.domain.columns)}
     classes, single = np.zeros(tally.shape, dtype=np.int64), np.ones(tally.shape, dtype=bool)

@@ -24,6 +24,8 @@ from pandas_blowfish.policy.secret import canonical_value
 
 MAX_ANSWERS = 10**8
 MAX_LISTED = 200  # bins that the ledger spells out
+MAX_TABLES = 20_000  # tables asked for together
+MAX_TOGETHER = 10  # columns of a table that is asked for together with others
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +117,32 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Conditio
     hidden = [Binning(a, np.zeros(a.size, dtype=np.int64), pd.RangeIndex(1)) for a in domain.select(others)]
     result = Tally((*shown, *hidden), len(shown), condition)
     if result.size > MAX_ANSWERS:
-        raise DomainTooLargeError(
-            "this histogram", result.size, MAX_ANSWERS, fix="ask for fewer columns, or coarser bins."
-        )
+        fix = "ask for fewer columns, or coarser bins."
+        if bins is None:
+            fix = feasible(chosen)
+        raise DomainTooLargeError("this histogram", result.size, MAX_ANSWERS, fix=fix)
     return result
+
+
+def feasible(domain: Domain) -> str:
+    """Return what could be asked of some columns together: the widest tables of all of them that fit.
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> feasible(Domain(tuple(integers(name, 0, 99) for name in "abcdef")))
+        'marginal([...], order=3) of these columns has 20,000,000 answers; or use fewer columns.'
+    """
+    sizes = domain.shape
+    total = [1] + [0] * len(sizes)  # total[k]: the cells of all tables of k columns
+    for size in sizes:
+        for order in range(len(sizes), 0, -1):
+            total[order] += total[order - 1] * size
+    orders = range(1, min(len(sizes), MAX_TOGETHER) + 1)
+    fits = [k for k in orders if total[k] <= MAX_ANSWERS and math.comb(len(sizes), k) <= MAX_TABLES]
+    if not fits:
+        return "declare wider steps, or ask for fewer columns."
+    asked = f"marginal([...], order={fits[-1]})"
+    return f"{asked} of these columns has {total[fits[-1]]:,} answers; or use fewer columns."
 
 
 def listed_bins(bins: Any) -> Any:

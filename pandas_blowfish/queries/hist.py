@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.marginals import Marginals
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import describe_bins, listed_bins
+from pandas_blowfish.plan.question import Question
+from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.workload import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.axis import cells
 from pandas_blowfish.queries.names import column_names, strategy_name
 from pandas_blowfish.queries.scope import Scope
+
+MAX_COLUMNS, MAX_CELLS = 6, 10**5  # of tables for which differences of two values are considered
 
 
 def plan_hist(
@@ -27,6 +34,16 @@ def plan_hist(
     names = column_names(columns)
     spend, chosen, cuts = epsilon_of(epsilon), strategy_name(strategy), listed_bins(bins)
     scope = scope or Scope()
-    asked = cells(scope.tally(policy, names, cuts))
+    asked: list[Tally | Spans | Question] = [cells(scope.tally(policy, names, cuts))]
+    asked += _differences(policy, scope, names) if cuts is None else []
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "strategy": chosen}
-    return choose(policy, [asked], spend, query={**query, **scope.facts()}, strategy=chosen)
+    return choose(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)
+
+
+def _differences(policy: Policy, scope: Scope, names: list[str]) -> list[Question]:
+    """Return the same table once more where columns of two values may be measured by their differences."""
+    table = [*scope.groups, *names]
+    sizes = policy.domain.select(table).shape
+    if not 2 <= len(table) <= MAX_COLUMNS or 2 not in sizes or math.prod(sizes) > MAX_CELLS:
+        return []
+    return [replace(Marginals.over(policy.domain, [table], scope.condition), plain=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +39,21 @@ class Scope:
 
     def tally(self, policy: Policy, columns: list[str], bins: Any) -> Tally:
         """Return the counts that a verb on some columns asks for in this scope."""
-        if repeated := [name for name in columns if name in self.groups]:
-            raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+        self.refuse_grouped(columns)
         if self.groups and len(columns) == 1 and bins is not None:
             named = isinstance(bins, Mapping) and bins and set(bins) <= {*self.groups, *columns}
             bins = bins if named else {columns[0]: bins}
-        condition = Junction(True, self.conditions) if self.conditions else None
-        return tally(policy.domain, [*self.groups, *columns], bins, condition)
+        return tally(policy.domain, [*self.groups, *columns], bins, self.condition)
+
+    @property
+    def condition(self) -> Condition | None:
+        """Return all conditions as one; None for none."""
+        return Junction(True, self.conditions) if self.conditions else None
+
+    def refuse_grouped(self, columns: Sequence[str]) -> None:
+        """Refuse columns that answers are grouped by already."""
+        if repeated := [name for name in columns if name in self.groups]:
+            raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
 
     def facts(self) -> dict[str, Any]:
         """Return the scope as plain data, for the ledger and the receipt."""

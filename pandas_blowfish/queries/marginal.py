@@ -1,0 +1,114 @@
+"""marginal: tables over one or several sets of columns that agree with each other. Touches no row itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
+from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.marginals import Marginals
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.workload import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.names import column_names, strategy_name
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.release import with_receipt
+
+
+def plan_marginal(
+    policy: Policy,
+    columns: Any,
+    *,
+    epsilon: Any = 1,
+    order: int | None = None,
+    strategy: str = "auto",
+    scope: Scope | None = None,
+) -> Plan:
+    """Return the plan of marginals; see `df.blowfish.marginal`."""
+    scope = scope or Scope()
+    tables = read_tables(columns, order)
+    spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
+    grouped = [[*scope.groups, *table] for table in tables]
+    for table in tables:
+        scope.refuse_grouped(table)
+    single = is_single(columns, order)
+    _check_size(policy.domain.select(list(dict.fromkeys(itertools.chain(*grouped)))), grouped, single)
+    asked = Marginals.over(policy.domain, grouped, scope.condition)
+    stated: Any = tables[0] if single else tables
+    query: dict[str, Any] = {"verb": "marginal", "columns": stated, "strategy": chosen, **scope.facts()}
+    if order is not None:
+        query |= {"columns": column_names(columns), "order": int(order)}
+    return choose(policy, [asked], spend, query=query, strategy=chosen)
+
+
+def marginal_frames(
+    plan: Plan, solved: Solved, receipt: dict[str, Any]
+) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
+    asked = plan.asked[plan.way]
+    assert isinstance(asked, Marginals)
+    groups = len(plan.query.get("groupby", ()))
+    cuts = np.cumsum(asked.answers)[:-1]
+    parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
+    frames = {}
+    for places, counts, std in parts:
+        names = tuple(asked.domain.columns[place] for place in places)
+        record = {**receipt, "table": list(names)}
+        columns = {"count": counts, "std": std}
+        frames[names[groups:]] = with_receipt(columns, asked.labels(places), record)
+    return frames
+
+
+def is_single(columns: Any, order: int | None) -> bool:
+    """Tell whether one table is asked for, which comes as a frame and not in a dict."""
+    return order is None and (isinstance(columns, str) or all(isinstance(each, str) for each in columns))
+
+
+def read_tables(columns: Any, order: int | None) -> list[list[str]]:
+    """Return the columns of every table: of one flat list, of each nested one, or of all k-way ones."""
+    if isinstance(columns, (pd.Index, np.ndarray)):
+        columns = columns.tolist()
+    if order is not None:
+        names = column_names(columns)
+        if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
+            raise ArgumentTypeError("order", "not a whole number", allowed=f"1 to {len(names)}")
+        if not 1 <= order <= len(names):
+            raise ArgumentError("order", f"{order} of {len(names)} columns", allowed=f"1 to {len(names)}")
+        many = math.comb(len(names), int(order))
+        if many > MAX_TABLES:
+            raise DomainTooLargeError("the tables", many, MAX_TABLES, fix="name fewer columns.")
+        return [list(each) for each in itertools.combinations(names, int(order))]
+    if isinstance(columns, str) or (isinstance(columns, Sequence) and columns and is_single(columns, None)):
+        return [column_names(columns)]
+    if not isinstance(columns, Sequence) or not columns:
+        raise ArgumentTypeError("columns", "not tables", allowed="names, or lists of names")
+    tables = [column_names(each) for each in columns]
+    if len({tuple(table) for table in tables}) != len(tables):
+        raise ArgumentError("columns", "a table is asked for twice", fix="ask for each once.")
+    return tables
+
+
+def _check_size(domain: Domain, tables: Sequence[Sequence[str]], single: bool) -> None:
+    """Refuse answers that are too many, saying what would fit."""
+    widest = max(len(table) for table in tables)
+    if not single and widest > MAX_TOGETHER:
+        raise ArgumentError(
+            "columns",
+            f"a table of {widest} columns among several",
+            allowed=f"{MAX_TOGETHER} columns a table",
+            fix="ask for it alone.",
+        )
+    many = sum(math.prod(domain[name].size for name in table) for table in tables)
+    if many <= MAX_ANSWERS:
+        return
+    what = "this table" if len(tables) == 1 else f"these {len(tables):,} tables"
+    raise DomainTooLargeError(what, many, MAX_ANSWERS, fix=feasible(domain))
