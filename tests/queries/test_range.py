@@ -118,3 +118,213 @@ def test_a_named_strategy_works_on_two_cells():
 
     for strategy in ("hierarchical", "ordered_hierarchical", "haar", "ordered", "tree", "identity"):
         assert policy.plan.cumhist("x", strategy=strategy).privacy_loss() == 1
+
+
+PLANE = Domain(
+    (
+        integers("a", 0, 4),
+        from_dict("b", {"type": "float", "min": 0, "max": "1.5", "step": "0.5", "nullable": True}),
+        from_dict("t", {"type": "datetime", "min": "2026-01-01", "max": "2026-01-04", "step": "1D"}),
+        from_dict("s", {"type": "category", "values": ["F", "M"]}),
+        from_dict("g", {"type": "category", "values": ["low", "mid", "top"], "ordered": True}),
+    )
+)
+
+
+def _plane(policy=None, epsilon=10**9, rows=800):
+    draw = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {
+            "a": draw.integers(0, 5, rows),
+            "b": draw.choice([0.0, 0.5, 0.9, 1.4, np.nan], rows),
+            "t": pd.Timestamp("2026-01-01") + pd.to_timedelta(draw.integers(0, 4, rows), "D"),
+            "s": draw.choice(["F", "M"], rows),
+            "g": draw.choice(["low", "mid", "top"], rows),
+        }
+    )
+    return frame.blowfish.protect(policy or bf.Policy(PLANE), epsilon=epsilon)
+
+
+def test_boxes_are_the_truth_with_hardly_any_noise():
+    """Inclusive numbers and categories, [low, high) bins and days, open ends; missing values are left out."""
+    df = _plane()
+    rows = pd.DataFrame(df)
+
+    ab = df.blowfish.range(["a", "b"], [((1, 3), (0.5, 1.0)), ((None, 2), (None, None))], epsilon=10**6)
+    ta = df.blowfish.range(["t", "a"], [(("2026-01-02", "2026-01-04"), (0, 0))], epsilon=10**6)
+    ga = df.blowfish.range(["g", "a", "t"], [(("low", "mid"), (0, 4), (None, "2026-01-02"))], epsilon=10**6)
+
+    first = rows["a"].between(1, 3) & (rows["b"] >= 0.5) & (rows["b"] < 1.0)
+    second = (rows["a"] <= 2) & rows["b"].notna()
+    third = (rows["t"] >= "2026-01-02") & (rows["t"] < "2026-01-04") & (rows["a"] == 0)
+    fourth = rows["g"].isin(["low", "mid"]) & (rows["t"] < "2026-01-02")
+    assert ab["count"].tolist() == pytest.approx([first.sum(), second.sum()])
+    assert ta["count"].tolist() == pytest.approx([third.sum()])
+    assert ga["count"].tolist() == pytest.approx([fourth.sum()])
+    assert ab.index.names == ["a", "b"]
+    assert ga.index.names == ["g", "a", "t"]
+    assert (ab.dtypes == "float64").all()
+    assert list(ab.columns) == ["count", "std"]
+
+
+def test_every_way_to_write_boxes():
+    """Lists, tuples, an array of boxes x columns x 2, and a single box are the same question."""
+    boxes = [((0, 2), (1, 3)), ((1, 1), (0, 3))]
+    policy = bf.Policy(Domain((integers("a", 0, 4), integers("b", 0, 3))))
+
+    plans = [
+        policy.plan.range(["a", "b"], each)
+        for each in (boxes, tuple(boxes), np.array(boxes), [np.array(box) for box in boxes], iter(boxes))
+    ]
+    alone = policy.plan.range(["a", "b"], ((0, 2), (1, 3)))
+
+    assert len({str(plan.query) for plan in plans}) == 1
+    assert len(alone.std) == 1
+    assert alone.index.equals(plans[0].index[:1])
+
+
+def test_groups_of_boxes():
+    """Groups outermost, secret or public, filters on top; the loss is epsilon over every edge."""
+    policy = bf.Policy(PLANE, secrets={"a": bf.threshold(1), "b": bf.threshold("0.5")}, neighbors="attribute")
+    df = _plane(policy)
+    rows = pd.DataFrame(df)
+    boxes = [((0, 2), (0, 1.0)), ((1, 4), (None, None)), ((2, 2), (0.5, 1.5))]
+
+    found = df.blowfish.where("g != 'mid'").groupby(["s", "g"]).range(["a", "b"], boxes, epsilon=10**6)
+
+    assert found.index.names == ["s", "g", "a", "b"]
+    assert len(found) == 6 * 3
+    kept = rows[rows["s"].eq("F") & rows["g"].eq("top") & rows["b"].notna()]
+    assert found["count"].iloc[7] == pytest.approx(kept["a"].between(1, 4).sum())
+    assert found["count"].iloc[3:6].tolist() == [0, 0, 0]  # F, mid
+    assert found["std"].iloc[3:6].tolist() == [0, 0, 0]
+
+
+def test_boxes_outside_a_filter_are_nothing():
+    """A box, or everything, that the filter drops is 0 and has no error; an empty filter costs nothing."""
+    df = _plane(epsilon=2)
+
+    some = df.blowfish.where("a < 2").range(
+        ["a", "g"], [((3, 4), ("low", "top")), ((0, 4), ("low", "top"))], epsilon=1
+    )
+    none = df.blowfish.where("a < 2 and a > 3").range(["a", "g"], [((3, 4), ("low", "top"))], epsilon=1)
+
+    assert some["count"].iloc[0] == some["std"].iloc[0] == 0
+    assert some["std"].iloc[1] > 0
+    assert none["count"].tolist() == none["std"].tolist() == [0]
+    assert df.blowfish.budget.spent == 1
+
+
+def test_boxes_have_receipts_names_and_shapes(tmp_path):
+    """Named boxes are read again for free, each strategy from a file; intervals work."""
+    import json
+
+    policy = bf.Policy(PLANE, secrets={("a", "g"): bf.threshold(1)})
+    df = pd.DataFrame(_plane(rows=300)).blowfish.protect(
+        policy, epsilon=9, dataset="d", ledger=tmp_path / "b.db"
+    )
+    boxes = [((0, 2), ("low", "mid")), ((1, 4), ("mid", "top"))]
+
+    for spent, strategy in enumerate(("identity", "hierarchical", "mesh"), start=1):
+        first = df.blowfish.range(["a", "g"], boxes, epsilon=1, strategy=strategy, name=strategy)
+        again = df.blowfish.range(["a", "g"], boxes, epsilon=1, strategy=strategy, name=strategy)
+        plain = df.blowfish.range(["a", "g"], boxes, epsilon=1, strategy=strategy, name=strategy, post=False)
+
+        pd.testing.assert_frame_equal(first, again)
+        assert df.blowfish.budget.spent == spent
+        assert np.allclose(plain["count"].clip(0, 300), first["count"])
+        assert json.loads(json.dumps(first.attrs["blowfish"]))["strategy"] == strategy
+        assert (first.blowfish.interval()["low"] <= first.blowfish.interval()["high"]).all()
+    with pytest.raises(NameTakenError):
+        df.blowfish.range(["a", "g"], boxes[::-1], epsilon=1, strategy="mesh", name="mesh")
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        None,
+        5,
+        "all",
+        [],
+        (),
+        [(0, 1)],
+        [((0, 1),)],
+        [((0, 1), (0, 1), (0, 1))],
+        [((0, 1), 5)],
+        [((0, 1), "ab")],
+        [((1, 0), (0, 1))],
+        [((0, 1), (3, 2))],
+        [((0, 99), (0, 1))],
+        [((0, 1), (0.5, 1))],
+        [((0, 1), (True, False))],
+        [((0, 1, 2), (0, 1))],
+        [((0, 1), ("x", "y"))],
+        np.zeros((2, 2)),
+        np.zeros((0, 2, 2)),
+        np.zeros((3, 3, 2)),
+        [((0, 1), (0, 1)), None],
+        {((0, 1), (0, 1))},
+        pd.DataFrame({"a": [1]}),
+    ],
+    ids=lambda bounds: str(bounds)[:40],
+)
+def test_wrong_boxes_charge_nothing(bounds):
+    """Typed errors, before anything is charged."""
+    policy = bf.Policy(Domain((integers("a", 0, 4), integers("b", 0, 3))))
+    df = pd.DataFrame({"a": [0, 1], "b": [2, 3]}).blowfish.protect(policy, epsilon=1)
+
+    with pytest.raises(bf.BlowfishError):
+        df.blowfish.range(["a", "b"], bounds, epsilon=1)
+
+    assert df.blowfish.budget.spent == 0
+
+
+def test_columns_that_cannot_have_boxes():
+    """Unordered, repeated, unknown or grouped columns; strategies that do not fit."""
+    df = _plane(epsilon=1)
+    box = [((0, 1), (0, 1))]
+
+    for columns in (["a", "s"], ["a", "a"], ["a", "nobody"], []):
+        with pytest.raises(bf.BlowfishError):
+            df.blowfish.range(columns, box, epsilon=1)
+    with pytest.raises(bf.BlowfishError):
+        df.blowfish.groupby("a").range(["a", "g"], [((0, 1), ("low", "mid"))], epsilon=1)
+    for strategy in ("mesh", "ordered", "nothing"):
+        with pytest.raises(bf.BlowfishError):
+            df.blowfish.range(["a", "b"], [((0, 1), (0, 1.0))], epsilon=1, strategy=strategy)
+    assert df.blowfish.budget.spent == 0
+
+
+@pytest.mark.parametrize("strategy", ["hierarchical", "mesh", "identity"])
+@pytest.mark.parametrize("theta", [1, 3])
+def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
+    """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 5%."""
+    from pandas_blowfish.infer.solve import solve
+    from pandas_blowfish.kernel.measure import _noisy
+
+    policy = bf.Policy(
+        Domain((integers("a", 0, 7), integers("b", 0, 8))), secrets={("a", "b"): bf.threshold(theta)}
+    )
+    draw = np.random.default_rng(2)
+    boxes = np.sort(np.stack([draw.integers(0, n, (40, 2)) for n in (8, 9)], axis=1), axis=2)
+    plan = policy.plan.range(["a", "b"], boxes, epsilon="1/2", strategy=strategy)
+    exact = np.asarray(plan.matrix() @ draw.integers(0, 20, plan.domain.size))
+    truth = solve(plan.measurement, exact, post=False).answers
+
+    with bf.testing.replay(9):
+        draws = [_noisy(plan, exact) for _ in range(1_500)]
+    errors = [solve(plan.measurement, values, post=False).answers - truth for values in draws]
+
+    assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
+    assert np.allclose(np.sqrt(np.mean(np.square(errors), axis=0)), plan.std, rtol=0.15)
+
+
+def test_boxes_of_three_columns():
+    """More columns than two, one of them a single cell."""
+    domain = Domain((integers("a", 0, 3), integers("b", 0, 2), integers("c", 0, 0)))
+    policy = bf.Policy(domain, secrets={"a": bf.threshold(1)})
+
+    plan = policy.plan.range(["c", "a", "b"], [((0, 0), (1, 2), (0, 1)), ((None, None), (0, 3), (2, 2))])
+
+    assert plan.privacy_loss() == 1
+    assert plan.index.names == ["c", "a", "b"]

@@ -1,0 +1,170 @@
+"""Boxes from noisy nodes or cells: least squares, unbiased, cut to what counts can be."""
+
+import random
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.infer.solve import solve
+from pandas_blowfish.plan.strategy.levels import Levels
+from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+
+def answers_by_cells(question):
+    """Return answers x cells of the domain, from the words of boxes, groups and filter alone."""
+    shape, groups = question.domain.shape, question.groups
+    codes = np.array(np.unravel_index(np.arange(question.domain.size), shape))
+    counted = question.whole.labels() >= 0
+    rows = []
+    for key in np.ndindex(*shape[:groups]):
+        own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
+        for box in range(len(question.some)):
+            hit = own.copy()
+            for n, (start, stop) in enumerate(zip(question.starts, question.stops, strict=True)):
+                hit &= (codes[groups + n] >= start[box]) & (codes[groups + n] < stop[box])
+            rows.append(hit)
+    return np.array(rows).astype(np.int64)
+
+
+def random_plan(draw, make_full_policy, make_filter, strategy):
+    """Return boxes over integer columns of a random policy, grouped and filtered at times."""
+    policy = make_full_policy(draw, draw.randint(2, 3), 4)
+    names = [a.name for a in policy.domain if a.ordered]
+    if len(names) < 2:
+        return None
+    names = draw.sample(names, 2)
+    bounds = []
+    for _ in range(draw.randint(1, 6)):
+        box = []
+        for name in names:
+            attribute = policy.domain[name]
+            low, high = sorted((draw.randrange(attribute.cells), draw.randrange(attribute.cells)))
+            labels = attribute.labels()
+            ends = [getattr(labels[low], "left", labels[low]), getattr(labels[high], "right", labels[high])]
+            ends = [end.item() if hasattr(end, "item") else end for end in ends]
+            box.append((None if low == 0 else ends[0], None if high == attribute.cells - 1 else ends[1]))
+        bounds.append(tuple(box))
+    scope = policy.plan.where(make_filter(draw, policy.domain)) if draw.random() < 0.4 else policy.plan
+    others = [name for name in policy.domain.columns if name not in names]
+    if others and draw.random() < 0.6:
+        scope = scope.groupby(others)
+    return scope.range(names, bounds, epsilon=Fraction(draw.randint(1, 30), 10), strategy=strategy)
+
+
+def product(question):
+    """Tell whether the filter is one condition a column, so that all kept atoms can hold rows."""
+    passes = question.whole.sieve.passes
+    each = [passes.any(axis=tuple(o for o in range(passes.ndim) if o != axis)) for axis in range(passes.ndim)]
+    return bool((passes == reduce(np.logical_and.outer, each)).all())
+
+
+@pytest.mark.parametrize("chunk", range(6))
+def test_equals_dense_least_squares(chunk, make_full_policy, make_filter, by_dense_algebra):
+    """Estimates and errors are those of generalised least squares on all cells where nothing is filled up."""
+    dense_ones = tried = 0
+    for number in range(20):
+        draw = random.Random(chunk * 20 + number)
+        plan = random_plan(draw, make_full_policy, make_filter, draw.choice(["hierarchical", "identity"]))
+        if plan is None:
+            continue
+        tried += 1
+        made, wanted = plan.measurement, answers_by_cells(plan.asked[0])
+        assert isinstance(made, Levels)
+        matrix = plan.matrix().toarray()
+        counts = np.array([draw.randint(0, 9) for _ in range(matrix.shape[1])])
+
+        exact = solve(made, matrix @ counts, post=False).answers
+
+        assert np.allclose(exact, wanted @ counts, atol=1e-6)  # without noise it is the truth
+        full = all(each.leaves == len(each.leaf_of) for each in made.leveled.ladders)
+        if not full or not product(plan.asked[0]) or plan.asked[0].empty:
+            continue
+        dense_ones += 1
+        values = np.array([draw.randint(-20, 60) for _ in range(matrix.shape[0])])
+        still = np.array([scale == 0 for scale in plan.scales])
+        values[still] = (matrix @ counts)[still]
+        dense = by_dense_algebra(matrix, list(plan.scales), wanted.astype(float))
+        found = solve(made, values, post=False).answers
+        assert np.allclose(found, dense.estimator @ values, atol=1e-6)
+        assert np.allclose(plan.std**2, dense.variances, rtol=1e-6, atol=1e-9)
+        assert np.isclose(plan.mse, dense.variances.mean())
+    assert tried > 5
+    assert dense_ones > 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_unbiased_whatever_is_filled_up(seed, make_full_policy, make_filter):
+    """The estimator applied to the matrix gives the answers, for `auto` and the mesh too."""
+    draw = random.Random(4_000 + seed)
+    plan = random_plan(draw, make_full_policy, make_filter, "auto")
+    if plan is None:
+        pytest.skip("too few ordered columns")
+    wanted = answers_by_cells(plan.asked[0])
+    cells = np.eye(plan.domain.size, dtype=np.int64) * 1_000
+
+    for cell, one in enumerate(cells):
+        found = solve(plan.measurement, plan.matrix() @ one, post=False).answers
+        assert np.allclose(found, 1_000 * wanted[:, cell], atol=1e-5)
+
+
+def test_mesh_sums_cells():
+    """Answers of noisy cells are their sums; the row count is exact."""
+    domain = Domain((integers("a", 0, 4), integers("b", 0, 5)))
+    policy = bf.Policy(domain, secrets={("a", "b"): bf.threshold(1)})
+    boxes = [((1, 3), (0, 3)), ((0, 4), (2, 5)), ((0, 4), (0, 5))]
+    plan = policy.plan.range(["a", "b"], boxes, strategy="mesh")
+    made = plan.measurement
+    assert isinstance(made, Mesh)
+    draw = np.random.default_rng(2)
+    counts, noise = draw.integers(0, 50, 30), draw.integers(-9, 9, len(plan.scales))
+    cells = plan.matrix() @ counts + plan.noise_map @ noise
+
+    found = solve(made, np.asarray(cells), post=False)
+
+    assert np.allclose(found.answers, answers_by_cells(plan.asked[0]) @ _by_cell(plan, cells))
+    assert found.answers[-1] == pytest.approx(counts.sum())
+    assert found.most == counts.sum()
+
+
+def _by_cell(plan, cells):
+    """Return noisy atoms as if each lay on its first cell."""
+    labels = plan.measurement.tallies[0].labels()
+    first = np.unique(labels, return_index=True)[1]
+    out = np.zeros(len(labels))
+    out[first] = np.asarray(cells) / plan.measurement.whole
+    return out
+
+
+def test_post_cuts_at_nothing_and_at_the_row_count():
+    """Counts are neither negative nor more than all rows, where these are exact."""
+    domain = Domain((integers("a", 0, 3), integers("b", 0, 3)))
+    for options, most in (({}, 40.0), ({"presence": True}, None)):
+        plan = bf.Policy(domain, **options).plan.range(
+            ["a", "b"], [((0, 1), (0, 1)), ((2, 3), (0, 3)), ((1, 1), (2, 2))], strategy="identity"
+        )
+        values = np.random.default_rng(3).integers(-200, 200, len(plan.scales))
+        if most is not None:
+            values[-1] = 40
+
+        plain = solve(plan.measurement, values, post=False)
+        shaped = solve(plan.measurement, values, post=True)
+
+        assert shaped.most == most
+        assert (shaped.answers == np.clip(plain.answers, 0, np.inf if most is None else most)).all()
+
+
+def test_groups_are_outermost_and_dropped_ones_are_nothing():
+    """Answers of a region that the filter drops are 0."""
+    region = from_dict("r", {"type": "category", "values": ["p", "q", "s"]})
+    policy = bf.Policy(Domain((integers("a", 0, 3), integers("b", 0, 3), region)), secrets={"r": bf.public()})
+    plan = policy.plan.where("r != 'q'").groupby("r").range(["a", "b"], [((0, 1), (0, 1)), ((0, 3), (0, 3))])
+    counts = np.arange(plan.domain.size)
+
+    found = solve(plan.measurement, plan.matrix() @ counts, post=False).answers.reshape(3, 2)
+
+    assert (found[1] == 0).all()
+    assert np.allclose(found.ravel(), answers_by_cells(plan.asked[0]) @ counts)
