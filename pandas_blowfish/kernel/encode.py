@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import DeclaredValueError
-from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, instants, missing_code, numbers
+from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, farthest, instants, missing_code, numbers
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.exact import exact
 
@@ -122,8 +122,10 @@ def _scalar(value: Any, attribute: Attribute, clip: bool) -> int:
 
 def _number(value: Any, attribute: Attribute, clip: bool) -> int:
     """Return the code of one number, exactly also where no array could hold it."""
-    if isinstance(attribute, Unbounded) or (isinstance(value, Decimal) and not value.is_finite()):
+    if isinstance(value, Decimal) and not value.is_finite():
         value = float(value)
+    if isinstance(attribute, Unbounded):
+        return _endless(value, attribute, clip)
     if isinstance(value, (float, np.floating)) and not (_huge(attribute) and math.isfinite(value)):
         return int(numbers(np.array([value]), attribute, clip)[0])
     try:
@@ -133,6 +135,21 @@ def _number(value: Any, attribute: Attribute, clip: bool) -> int:
         if not clip or not attribute.ordered or low < place < high:
             return OUTSIDE
         return 0 if place <= low else attribute.cells - 1
+
+
+def _endless(value: Any, attribute: Unbounded, clip: bool) -> int:
+    """Return the code of one number without bounds; all types are clipped alike, as a column may mix them."""
+    whole = not isinstance(value, (float, np.floating))
+    value = int(value) if isinstance(value, np.integer) else value
+    size: Any = abs(value) if whole else abs(float(value))
+    top = farthest(attribute, whole=whole or clip)
+    if top < size != math.inf:
+        if not clip:
+            return OUTSIDE
+        value = float(top if value > 0 else -top)
+    elif whole and attribute.kind == "integer" and value != int(value):
+        return OUTSIDE
+    return int(numbers(np.array([float(value) if whole else value]), attribute, clip)[0])
 
 
 def _huge(attribute: Attribute) -> bool:

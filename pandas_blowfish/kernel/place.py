@@ -7,6 +7,7 @@ allowed. Nothing here raises because of a value.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -22,6 +23,10 @@ Ints = NDArray[np.int64]
 OUTSIDE, MISSING = -1, -2  # as bits of a float both are NaN, so they name no number of a column without cells
 _NAT = np.iinfo(np.int64).min
 _NAN = int(np.array(np.nan).view(np.int64))
+APART = 2**50  # steps from 0 up to which floats tell edges apart
+WHOLE = 2**53  # whole numbers without bounds are read as floats, and are exact up to here
+_DIGITS = {2: range(3, 6), 4: range(6, 10)}  # how many a narrow float of so many bytes may print with
+_POWERS = np.array([float(10**power) for power in range(23)])  # those that are exact as floats
 
 
 def missing_code(attribute: Attribute) -> int:
@@ -39,10 +44,10 @@ def bounds(attribute: Any) -> tuple[Fraction, Fraction]:
 
 def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
     """Code plain numbers."""
+    if isinstance(attribute, Unbounded):
+        return _bits(data, attribute, clip)
     if data.dtype.kind == "f" and (data.dtype.itemsize > 8 or attribute.kind == "integer"):
         data = data.astype(np.float64, copy=False)
-    if isinstance(attribute, Unbounded):
-        return _bits(data, attribute)
     if attribute.kind == "integer":
         return _integers(data, attribute, clip)
     if data.dtype.kind != "f":
@@ -57,7 +62,7 @@ def instants(stamps: Ints, unit: str, zone: bool, attribute: Attribute, clip: bo
     """Code instants stored in any unit; naive ones are not comparable with instants in a time zone."""
     null, factor = stamps == _NAT, NS_PER_UNIT[unit]
     if isinstance(attribute, Unbounded):
-        codes = _bits(stamps * np.float64(factor), attribute)
+        codes = _bits(stamps * np.float64(factor), attribute, clip)
     elif zone != (getattr(attribute, "tz", None) is not None):
         codes = np.full(len(stamps), OUTSIDE, dtype=np.int64)
     elif isinstance(attribute, Values):
@@ -153,7 +158,7 @@ def _cells(data: NDArray[np.float64], grid: Grid) -> Ints:
 
 def _edge(grid: Grid, cells: Ints) -> NDArray[np.float64]:
     """Return where cells begin, as the nearest float."""
-    scale = grid.low.denominator * grid.step.denominator
+    scale = math.lcm(grid.low.denominator, grid.step.denominator)
     first, each = int(grid.low * scale), int(grid.step * scale)
     if grid.cells < 2**16 or max(scale, abs(first) + each * (grid.cells + 2)) >= 2**53:
         return _edges(grid)[cells]
@@ -165,10 +170,62 @@ def _edges(grid: Grid) -> NDArray[np.float64]:
     return grid.lows(grid.cells + 1).astype(np.float64)
 
 
-def _bits(data: NDArray[Any], attribute: Unbounded) -> Ints:
-    """Code numbers without cells as the bits of a float, for the seal; what is not finite is OUTSIDE."""
-    real = data.astype(np.float64) + 0.0  # -0.0 is 0.0
-    odd = ~np.isfinite(real) | ((real != np.floor(real)) & (attribute.kind == "integer"))
+def farthest(attribute: Unbounded, *, whole: bool) -> int | float:
+    """Return how far from 0 the numbers of a column without bounds are told apart as floats.
+
+    Whole numbers are up to 2^53, and floats up to 2^50 steps; instants have no limit: nothing adds them up.
+    """
+    if attribute.kind == "datetime":
+        return math.inf
+    if attribute.kind == "integer":
+        return WHOLE
+    limit = APART * attribute.step
+    top = float(limit) if limit < sys.float_info.max else sys.float_info.max
+    top = top if Fraction(top) <= limit else math.nextafter(top, 0)
+    return min(int(top), WHOLE) if whole else top
+
+
+def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
+    """Code numbers without cells as the bits of a float, for the seal; what is not finite is OUTSIDE.
+
+    So is what floats do not tell apart, unless it is clipped: no two numbers are rounded to one here.
+    """
+    whole = data.dtype.kind in "iu"
+    top = farthest(attribute, whole=whole)
+    if whole:
+        data = data.astype(f"{data.dtype.kind}8", copy=False)
+    elif data.dtype.itemsize < 8:
+        data = _decimals(data) if attribute.kind == "float" else data.astype(np.float64)
+    beyond = (data > top) | ((data < -top) & (data.dtype.kind != "u"))  # before any of them is rounded
+    real = np.asarray(data.astype(np.float64) + 0.0)  # -0.0 is 0.0
+    odd = ~np.isfinite(real) | ((data != np.floor(data)) & (attribute.kind == "integer"))
+    if clip:
+        real = np.where(beyond, np.copysign(float(top), real), real)
+    else:
+        odd |= beyond
     codes: Ints = np.where(odd, OUTSIDE, real.view(np.int64))
     codes[np.isnan(real)] = missing_code(attribute)
     return codes
+
+
+def _decimals(data: NDArray[Any]) -> NDArray[np.float64]:
+    """Return narrow floats as the decimals they print as: the fewest digits that round back to them."""
+    exactly = data.astype(np.float64)
+    size = np.abs(exactly)
+    usual = (size > max(1e-13, float(np.finfo(data.dtype).tiny))) & (size < 1e22)
+    usual &= np.frexp(size)[0] != 0.5  # below a power of two floats are closer than above
+    found = exactly.copy()
+    left = np.flatnonzero(usual)
+    for digits in _DIGITS[data.dtype.itemsize]:
+        near = exactly[left]
+        power = digits - 1 - np.floor(np.log10(np.abs(near))).astype(np.int64)
+        times, over = _POWERS[np.clip(power, 0, 22)], _POWERS[np.clip(-power, 0, 22)]
+        near = np.rint(near * times / over) * over / times  # one of the two is 1, so this rounds once
+        with np.errstate(over="ignore"):
+            back = near.astype(data.dtype) == data[left]
+        found[left[back]] = near[back]
+        left = left[~back]
+    rest = np.append(left, np.flatnonzero(~usual & np.isfinite(exactly) & (exactly != 0)))
+    distinct, place = np.unique(data[rest], return_inverse=True)
+    found[rest] = distinct.astype(str).astype(np.float64)[place]
+    return found

@@ -26,6 +26,7 @@ from pandas_blowfish.policy.exact import canonical_value, exact, plain
 from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 
 _KEYS = "type, min, max, exclusive_min, exclusive_max, step, values, ordered, nullable, tz"
+MAX_EDGES = 10**8  # of float cells that are listed
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
 
@@ -224,6 +225,12 @@ def numeric_attribute(
             "the step is below what a float can tell apart",
             fix="declare a wider step, or bounds nearer 0.",
         )
+    if kind == "float" and not _placed(first, last, width):
+        raise SchemaError(
+            name,
+            "it has more cells than can be listed, so fine that floats cannot be placed in them exactly",
+            fix="declare a wider step, or bounds and a step with fewer digits.",
+        )
     return Grid(name, kind, nullable, first, last, width, open_low, open_high, tz)
 
 
@@ -247,6 +254,16 @@ def _told_apart(largest: Fraction, width: Fraction) -> bool:
         return width >= Fraction(math.ulp(float(largest)))
     except OverflowError:
         return False
+
+
+def _placed(low: Fraction, high: Fraction, width: Fraction) -> bool:
+    """Tell whether the edges of all cells can be listed, or each be worked out exactly where it is needed."""
+    cells = ((high - low) / width).__floor__() + 1
+    if cells <= MAX_EDGES:
+        return True
+    scale = math.lcm(low.denominator, width.denominator)
+    exactly = scale < 2**53 and abs(low * scale) + width * scale * (cells + 2) < 2**53
+    return exactly and width > 8 * Fraction(math.ulp(max(abs(float(low)), abs(float(high)))))
 
 
 def _zone(value: Any) -> str | None:

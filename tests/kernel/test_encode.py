@@ -560,6 +560,9 @@ def test_numbers_without_cells():
     assert all(codes == same[0] for codes in same)
     assert len(set(same[0])) == 3
     assert _codes([-0.0], free) == _codes([0.0], free)
+    narrow = [pd.Series([0.7, -0.8], dtype=kind) for kind in ("float32", "float16", "Float32")]
+    narrow += [each.astype(object).map(each.dtype.type, na_action=None) for each in narrow[:2]]
+    assert all(_codes(each, free) == _codes([0.7, -0.8], free) for each in narrow)
     assert _codes(pd.Series(["SECRET", None, 1.0, 10**400], dtype=object), free)[:2] == [OUTSIDE, MISSING]
     assert _codes(pd.Series(["SECRET", "2"]), free) == [OUTSIDE, OUTSIDE]
     assert _codes([np.inf, np.nan], free) == [OUTSIDE, MISSING]
@@ -719,3 +722,21 @@ def test_a_rows_cell_does_not_depend_on_other_rows():
 
     assert alone == [6, 7]
     assert together.tolist() == [6, 7, 7]
+
+
+@pytest.mark.parametrize("kind", ["integer", "float"])
+def test_numbers_that_floats_would_round_are_outside_or_clipped(kind):
+    """Without bounds, and whatever holds them; types that a column mixes are clipped alike."""
+    column = from_dict("x", {"type": kind, "step": 1000})
+    most = _codes([2.0**53], column)
+    large = [2**53 + 1, 10**400, np.int64(2**60), Decimal(2**53 + 1), Fraction(10**20), np.uint64(2**63)]
+
+    for value in large:
+        assert _codes(pd.Series([value], dtype=object), column) == [OUTSIDE]
+        assert _codes(pd.Series([value], dtype=object), column, clip=True) == most
+    assert _codes(pd.Series([2**53 + 1, None], dtype="Int64"), column)[0] == OUTSIDE
+    assert _codes(pd.Series([2.0**54], dtype=object), column, clip=True) == most
+    assert _codes(pd.Series([2**53, np.float16(2)], dtype=object), column) == _codes([2.0**53, 2.0], column)
+    assert (_codes(pd.Series([Decimal("1.00000000000000000001")]), column) == [OUTSIDE]) == (
+        kind == "integer"
+    )

@@ -77,3 +77,52 @@ def test_codes_of_nulls_and_bounds():
     assert missing_code(nullable) == 8
     assert bounds(plain) == (2, 9)
     assert numbers(np.array([np.nan, 2.0]), nullable, False).tolist() == [8, 0]
+
+
+def test_narrow_floats_without_bounds_are_the_decimals_they_print_as():
+    """Of every magnitude, and powers of two, whose neighbours are not equally far."""
+    free = from_dict("x", {"type": "float", "step": 10**30})
+    draw = np.random.default_rng(4)
+    for kind, powers in (("float32", (-45, 37)), ("float16", (-7, 4))):
+        sizes = 10.0 ** np.append(draw.uniform(*powers, 3_000), draw.uniform(-3, 4, 3_000))
+        short = np.round(draw.uniform(-60, 60, 2_000), 2)
+        twos = 2.0 ** np.arange(-24 if kind == "float16" else -149, 16)
+        values = np.concatenate([sizes, -sizes[:50], short, twos, [0.0, -0.0]]).astype(kind)
+
+        found = numbers(values, free, False).view(np.float64)
+
+        assert found.tolist() == [float(str(value)) + 0.0 for value in values]
+    assert np.isnan(numbers(np.array([np.nan, np.inf], np.float32), free, False).view(np.float64)).all()
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "float64", "longdouble"])
+def test_whole_numbers_beyond_2_53_are_outside_or_clipped(kind):
+    """No two of them are rounded to one float."""
+    top = 2**53
+    values = np.array([top - 1, top, top + 1, top + 2, 2**62], dtype=kind)
+    fits = np.array([int(value) <= top for value in values])
+    for column in (from_dict("x", {"type": "integer"}), from_dict("x", {"type": "float", "step": 100})):
+        if column.kind == "float" and kind in ("float64", "longdouble"):
+            continue
+
+        codes = numbers(values, column, False)
+        clipped = numbers(values, column, True).view(np.float64)
+
+        assert ((codes != OUTSIDE) == fits).all()
+        assert codes[fits].view(np.float64).tolist() == values[fits].tolist()
+        assert clipped.tolist() == [min(int(value), top) for value in values]
+
+
+def test_floats_beyond_2_50_steps_are_outside_or_clipped():
+    """Where floats hardly tell edges apart; instants, which are not added up, have no such limit."""
+    column = from_dict("x", {"type": "float", "step": "0.1"})
+    top = float(2**50 / Fraction(10))
+    values = np.array([top * 0.999, -top * 0.999, top * 1.001, -1e300])
+
+    assert (numbers(values, column, False) == OUTSIDE).tolist() == [False, False, True, True]
+    assert numbers(values, column, True).view(np.float64) == pytest.approx(
+        [top * 0.999, -top * 0.999, top, -top], rel=1e-15
+    )
+    assert (numbers(np.array([2**48]), column, False) == OUTSIDE).all()
+    moments = instants(np.array([2**60]), "ns", False, from_dict("x", {"type": "datetime"}), False)
+    assert moments.view(np.float64).tolist() == [2.0**60]

@@ -235,3 +235,14 @@ def test_bad_steps_are_typed_errors(kind, step):
     """A step that is not positive is refused by one of our own errors."""
     with pytest.raises(BlowfishError):
         read_step(kind, step)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(0, 2**52, 1), (0, "4503599627370495.5", 1), ("1/97", 10**9, "1e-6")]
+)
+def test_float_cells_that_cannot_be_placed_are_refused(low, high, step):
+    """Too many to list their edges, and too fine to work each out: a typed refusal and no MemoryError."""
+    with pytest.raises(SchemaError, match="more cells than can be listed"):
+        from_dict("x", {"type": "float", "min": low, "max": high, "step": step})
+    assert from_dict("x", {"type": "float", "min": 0, "max": 10**9, "step": "0.001"}).cells == 10**12 + 1
+    assert from_dict("x", {"type": "float", "min": "0.1", "max": "1e9", "step": "1/3"}).cells > 10**9

@@ -1,0 +1,221 @@
+"""Whole weights of a column's values: what its rows are added up by, exactly. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.graph import Ints
+
+LIMIT = 2**61  # no row weighs more: clamping moves two weights no further apart
+FINEST = 2**10  # parts of a step: a finer unit would leave too few bits for sums and their noise
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Cell i of a column stands for origin + unit * weight(i); a missing value weighs nothing.
+
+    Attributes:
+        attribute: The column.
+        unit: What a weight of 1 is worth.
+        origin: What a weight of 0 stands for.
+        first: The weight of cell 0.
+        each: How much more each further cell weighs.
+        last: The weight of the last cell, which bounds may cut; None without bounds.
+        table: The weights of listed values; None where cells are even.
+    """
+
+    attribute: Attribute
+    unit: Fraction
+    origin: Fraction
+    first: int
+    each: int
+    last: int | None
+    table: tuple[int, ...] | None = None
+
+    @cached_property
+    def ends(self) -> tuple[int, int] | None:
+        """Return the least and the greatest weight; None without bounds."""
+        if self.table is not None:
+            return min(self.table), max(self.table)
+        return None if self.last is None else (self.first, self.last)
+
+    @property
+    def largest(self) -> int:
+        """Return the largest absolute weight."""
+        assert self.ends is not None
+        return max(abs(self.ends[0]), abs(self.ends[1]))
+
+    @property
+    def span(self) -> int:
+        """Return the greatest weight less the least."""
+        assert self.ends is not None
+        return self.ends[1] - self.ends[0]
+
+    def weights(self) -> Ints:
+        """Return the weight of every cell, the missing one (last) included."""
+        if self.table is not None:
+            found = np.array(self.table, dtype=np.int64)
+        else:
+            assert self.last is not None
+            found = self.first + self.each * np.arange(self.attribute.cells, dtype=np.int64)
+            found[-1] = self.last
+        found = np.clip(found, -LIMIT, LIMIT)
+        return np.append(found, 0) if self.attribute.nullable else found
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """The weights of one column added up over the rows of each group of a tally."""
+
+    tally: Tally
+    lattice: Lattice
+
+
+def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Lattice:
+    """Return the weights of a column's cells on the coarsest lattice that holds their representatives.
+
+    A representative is the value itself for whole numbers and listed ones, the middle of a bin within the
+    bounds otherwise. Where the lattice would be finer than 2^-10 of a step, or need more than 61 bits, the
+    step is cut into 2^10 or fewer and representatives are moved by less than one of those (`rounding`).
+
+    Args:
+        attribute: A column of numbers, instants or truth values.
+        centre: Two cells: the origin is put midway between them; None for an origin of 0.
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> ages = lattice(integers("age", 0, 29, 10))
+        >>> ages.unit, ages.weights().tolist()
+        (Fraction(1, 2), [9, 29, 49])
+    """
+    if isinstance(attribute, Unbounded):
+        return Lattice(attribute, attribute.step, representative(attribute, 0), 0, 1, None)
+    if isinstance(attribute, Values):
+        return _listed(attribute, centre)
+    assert isinstance(attribute, Grid)
+    low, high = representative(attribute, 0), representative(attribute, attribute.cells - 1)
+    steps = [attribute.step] if attribute.cells > 2 else []
+    middle = Fraction(0)
+    unit = common([high - low, *steps] if centre else [low, high, *steps])
+    largest = max(abs(low), abs(high), high - low)
+    part = attribute.step if steps else min(attribute.step, largest) or attribute.step
+    if part / unit > FINEST or largest / unit >= LIMIT:
+        cut = FINEST
+        while cut > 1 and largest * cut / part >= LIMIT:
+            cut //= 2
+        unit = part / cut
+    if centre is not None:
+        ends = [representative(attribute, cell) for cell in centre]
+        middle = low + unit * _near((ends[0] + ends[1] - 2 * low) / (2 * unit))
+    first, last = _near((low - middle) / unit), _near((high - middle) / unit)
+    each = int(attribute.step / unit) if attribute.cells > 2 else last - first
+    return Lattice(attribute, unit, middle, first, each, last)
+
+
+def ones(attribute: Attribute) -> Lattice:
+    """Return a weight of 1 for every value: what counts the rows in which a column is not missing."""
+    last = 1 if attribute.bounded else None
+    return Lattice(attribute, Fraction(1), Fraction(0), 1, 0, last)
+
+
+def representative(attribute: Attribute, cell: int) -> Fraction:
+    """Return the number that stands for the values of a cell (nanoseconds for instants).
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> representative(integers("age", 0, 25, 10), 2)
+        Fraction(45, 2)
+    """
+    if isinstance(attribute, Values):
+        return attribute.positions[cell] if attribute.numeric else Fraction(int(bool(attribute.values[cell])))
+    assert isinstance(attribute, (Grid, Unbounded))
+    low = (attribute.low if isinstance(attribute, Grid) else 0) + cell * attribute.step
+    high = low + attribute.step - (attribute.kind == "integer")
+    return Fraction(low + (min(high, attribute.high) if isinstance(attribute, Grid) else high)) / 2
+
+
+def rounding(found: Lattice) -> Fraction:
+    """Return the most by which a value differs from what its cell is added up as (nanoseconds for instants).
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> rounding(lattice(integers("age", 0, 29, 10))), rounding(lattice(integers("age", 0, 29)))
+        (Fraction(9, 2), Fraction(0, 1))
+    """
+    attribute = found.attribute
+    if isinstance(attribute, Unbounded):
+        return Fraction(attribute.step - (attribute.kind == "integer")) / 2
+    if not isinstance(attribute, Grid):
+        return Fraction(0)
+    assert found.last is not None
+    most = Fraction(0)
+    for cell, weight in ((0, found.first), (attribute.cells - 1, found.last)):  # all but the last are alike
+        middle = representative(attribute, cell)
+        half = middle - (attribute.low + cell * attribute.step)
+        most = max(most, half + abs(found.origin + found.unit * weight - middle))
+    return most
+
+
+def extremes(attribute: Attribute, kept: NDArray[np.bool_] | None = None) -> tuple[int, int]:
+    """Return the cells with the least and the greatest representative, of all cells or of those kept."""
+    if not isinstance(attribute, Values) and kept is None:
+        return 0, attribute.cells - 1
+    cells = range(attribute.cells) if kept is None else np.flatnonzero(kept[: attribute.cells]).tolist()
+    if not len(cells):
+        return 0, 0
+    if not isinstance(attribute, Values):
+        return cells[0], cells[-1]
+    places = [representative(attribute, cell) for cell in cells]
+    return cells[places.index(min(places))], cells[places.index(max(places))]
+
+
+def nearest(attribute: Attribute) -> int:
+    """Return the cell that holds 0, or the one next to it: from there sums stay smallest."""
+    if isinstance(attribute, Grid):
+        return min(max((-attribute.low / attribute.step).__floor__(), 0), attribute.cells - 1)
+    places = [abs(representative(attribute, cell)) for cell in range(attribute.cells)]
+    return places.index(min(places))
+
+
+def common(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the largest number that all are whole multiples of; 1 where all are 0.
+
+    Examples:
+        >>> common([Fraction(9, 2), Fraction(10)])
+        Fraction(1, 2)
+    """
+    scale = math.lcm(*(each.denominator for each in numbers))
+    return Fraction(math.gcd(*(int(each * scale) for each in numbers)), scale) or Fraction(1)
+
+
+def _listed(attribute: Values, centre: tuple[int, int] | None) -> Lattice:
+    places = [representative(attribute, cell) for cell in range(attribute.cells)]
+    start = places[0] if centre else Fraction(0)
+    unit = common([place - start for place in places])
+    if centre is not None:
+        ends = [places[cell] for cell in centre]
+        start += unit * _near((ends[0] + ends[1] - 2 * start) / (2 * unit))
+    found = Lattice(attribute, unit, start, 0, 0, 0)
+    table = tuple(int((place - start) / unit) for place in places)
+    if max(map(abs, table)) >= LIMIT:
+        raise ArgumentError(
+            "columns",
+            f"the listed values of {attribute.name!r} are too far apart for how finely they are written",
+            fix="list values that are multiples of a coarser step.",
+        )
+    return replace(found, table=table)
+
+
+def _near(number: Fraction) -> int:
+    """Return the nearest whole number, halves upward, so that rounding and whole shifts commute."""
+    return (number + Fraction(1, 2)).__floor__()

@@ -1,0 +1,122 @@
+"""sum: what the values of columns add up to. Touches no row itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
+from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.infer.total import Estimated, facts, instants
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.strategy.total import Sums
+from pandas_blowfish.plan.totals import Totals
+from pandas_blowfish.policy.attribute import Attribute, Unbounded
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.names import column_names, strategy_name
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.release import with_receipt
+
+
+def plan_sum(
+    policy: Policy,
+    columns: Any,
+    *,
+    epsilon: Any = 1,
+    strategy: str = "auto",
+    scope: Scope | None = None,
+    rows: Any = None,
+) -> Plan:
+    """Return the plan of sums; see `df.blowfish.sum`."""
+    return plan_totals(
+        "sum", policy, columns, epsilon=epsilon, strategy=strategy, scope=scope or Scope(), rows=rows
+    )
+
+
+def plan_totals(
+    verb: str, policy: Policy, columns: Any, *, epsilon: Any, strategy: str, scope: Scope, rows: Any
+) -> Plan:
+    """Return the plan of sums or means of columns in a scope.
+
+    Args:
+        verb: "sum" or "mean".
+        policy: The promise.
+        columns: A name, or a list of them.
+        epsilon: What it may cost.
+        strategy: "auto" or "total".
+        scope: The filter and the groups.
+        rows: The number of rows, where it is public; a mean's error depends on it.
+    """
+    names = column_names(columns)
+    spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
+    if repeated := [name for name in names if name in scope.groups]:
+        raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+    attributes = tuple(policy.domain[name] for name in names)
+    for attribute in attributes:
+        _check(verb, attribute)
+    if len({(each.kind == "datetime", getattr(each, "tz", None)) for each in attributes}) > 1:
+        raise ArgumentError(
+            "columns", "numbers and instants, or instants in several time zones", fix="ask for them apart."
+        )
+    listed = not isinstance(columns, str)
+    query: dict[str, Any] = {"verb": verb, "columns": names, "strategy": chosen, **scope.facts()}
+    query |= {"by_column": listed} if len(names) == 1 else {}
+    query |= {"rows": many} if verb == "mean" and many is not None and policy.rows_public else {}
+    asked = Totals(verb, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
+    return choose(policy, [asked], spend, query=query, strategy=chosen)
+
+
+def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+    """Return `value` and `std` by group and column."""
+    measured = plan.measurement
+    assert isinstance(measured, Sums)
+    assert isinstance(solved, Estimated)
+    value: Any = solved.answers
+    std: Any = solved.std
+    groups = measured.tally.size
+    if measured.columns[0].attribute.kind == "datetime":
+        starts = np.array([int(column.lattice.origin) for column in measured.columns])
+        zone = getattr(measured.columns[0].attribute, "tz", None)
+        value = instants(np.tile(starts, groups), solved.offsets, zone)
+        std = pd.to_timedelta(np.rint(np.minimum(std, 2.0**62)), unit="ns")
+    errors = solved.std[(solved.std > 0) & np.isfinite(solved.std)]
+    more = {
+        **facts(measured, solved),
+        "by_column": bool(plan.query.get("by_column", len(measured.columns) > 1)),
+        "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
+        "std_high": float(errors.max(initial=0.0)),
+    }
+    return with_receipt({"value": value, "std": std}, plan.index, {**receipt, **more})
+
+
+def rows_of(rows: Any) -> int | None:
+    """Return a number of rows, or None where it is not told."""
+    if rows is None:
+        return None
+    if isinstance(rows, (bool, np.bool_)) or not isinstance(rows, (int, np.integer)):
+        raise ArgumentTypeError("rows", "not a number of rows", allowed="None or a whole number")
+    if rows < 0:
+        raise ArgumentError("rows", f"{rows} is negative", allowed="None or a whole number from 0")
+    return int(rows)
+
+
+def _check(verb: str, attribute: Attribute) -> None:
+    """Refuse columns that cannot be added up."""
+    if attribute.kind in ("category", "string"):
+        raise ArgumentError(
+            "columns",
+            f"{attribute.name!r} holds categories, which have no {verb}",
+            fix="ask for their hist, or declare the column as numbers.",
+        )
+    if attribute.kind == "datetime" and verb == "sum":
+        raise ArgumentError("columns", f"{attribute.name!r} holds instants, which do not add up", fix="mean")
+    if attribute.kind == "datetime" and isinstance(attribute, Unbounded):
+        raise ArgumentError(
+            "columns",
+            f"{attribute.name!r} holds instants without bounds",
+            fix="add Check.in_range(first, last) to its schema column, and step= to its secret.",
+        )
