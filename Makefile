@@ -19,6 +19,9 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/ranges.py
 	$(BIN)/python benchmarks/ranges.py --data --speed
+	$(BIN)/python benchmarks/marginals.py
+	$(BIN)/python benchmarks/boxes.py
+	$(BIN)/python benchmarks/workload.py
 
 clean:
 	rm -rf .venv
