@@ -10,24 +10,18 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, NotReleasedError
+from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.again import cumhist_again, hist_again, quantile_again, range_again
-from pandas_blowfish.queries.answer import answer
-from pandas_blowfish.queries.count import plan_count
-from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import Opened, opened, protect
-from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
-from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt, interval, receipt_of
+from pandas_blowfish.verbs import Verbs
 
 
 @pd.api.extensions.register_dataframe_accessor("blowfish")
-class BlowfishAccessor:
+class BlowfishAccessor(Verbs):
     """Blowfish privacy on a DataFrame: protect it, then release noisy answers from it.
 
     Examples:
@@ -94,141 +88,12 @@ class BlowfishAccessor:
         """Ask the verbs that follow once for each combination of some columns' values, in one release."""
         return BlowfishAccessor(self._frame, self._scope.groupby(self.policy, columns))
 
-    def hist(
-        self,
-        columns: Any = None,
-        *,
-        epsilon: Any = None,
-        bins: Any = None,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release how many rows lie in each cell of one or several columns.
-
-        On a released `cumhist` or `hist`, with `bins` or nothing: the counts it tells, free.
-
-        Args:
-            columns: A column, or a list of them: the index lists their full declared domain.
-            epsilon: What the release may cost.
-            bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
-                {"name": [values], ...}; for several columns a dict of those by column.
-            strategy: "auto", or the name of what to measure.
-            post: True for non-negative counts consistent with the public row count and with totals
-                the policy leaves exact; False for the unbiased answers.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame with `count` and `std` (standard error before shape constraints), its receipt in
-            `attrs["blowfish"]` and at `.blowfish.receipt`.
-        """
-        if columns is None and epsilon is None:
-            _only_the_question(strategy, post, name)
-            return hist_again(self._frame, bins)
-        source = self._opened()
-        plan = plan_hist(
-            source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name)
-
-    def cumhist(
-        self,
-        column: Any = None,
-        *,
-        epsilon: Any = None,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release how many rows lie at or below each value of an ordered column.
-
-        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left
-        out. The frame has `count` (never falling, ending at the row count where that is public), `std`, and
-        `cdf`, the share of the release's own total.
-        """
-        if column is None and epsilon is None:
-            _only_the_question(strategy, post, name)
-            return cumhist_again(self._frame)
-        source = self._opened()
-        plan = plan_cumhist(source.policy, column, epsilon=epsilon, strategy=strategy, scope=self._scope)
-        return answer(plan, self._frame, source, post=post, name=name, build=cumulative)
-
-    def quantile(
-        self,
-        column: Any = None,
-        q: Any = None,
-        *,
-        epsilon: Any = None,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release the values below which shares q of the rows lie; 0.5, the median, by default.
-
-        On a released `cumhist` or `hist`, with the shares alone: what it tells, free.
-
-        Returns:
-            A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
-            far it moves when the cumulative count there is off by its standard error.
-        """
-        if epsilon is None and (q is None or column is None):
-            shares = column if q is None else q
-            _only_the_question(strategy, post, name)
-            return quantile_again(self._frame, 0.5 if shares is None else shares)
-        source, shares = self._opened(), 0.5 if q is None else q
-        plan = plan_quantile(
-            source.policy, column, shares, epsilon=epsilon, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name, build=quantile_frame)
-
-    def range(
-        self,
-        columns: Any = None,
-        bounds: Any = None,
-        *,
-        epsilon: Any = None,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release how many rows lie in each of some ranges of an ordered column.
-
-        On a released `cumhist` or `hist`, with the ranges alone: what it tells, free.
-
-        Args:
-            columns: The column.
-            bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
-                high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
-                asks for every range.
-            epsilon: What the release may cost.
-            strategy: "auto", or the name of what to measure.
-            post: True for counts that agree with each other and with what is exact.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-        """
-        if epsilon is None and (bounds is None or columns is None):
-            _only_the_question(strategy, post, name)
-            return range_again(self._frame, columns if bounds is None else bounds)
-        source = self._opened()
-        plan = plan_range(
-            source.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name)
-
-    def count(
-        self, *, epsilon: Any, strategy: str = "auto", post: bool = True, name: str | None = None
-    ) -> pd.DataFrame:
-        """Release how many rows there are, or pass the filter, or are in each group.
-
-        Exact and free where the policy lets no row be led in or out.
-        """
-        source = self._opened()
-        plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
-        return answer(plan, self._frame, source, post=post, name=name)
-
     @property
     def plan(self) -> Planner:
         """Return the verbs without data: what a query would cost and how wrong it would be."""
-        return Planner(self.policy, self._scope)
+        source = self._opened()
+        rows = source.dataset.binding["rows"] if source.policy.rows_public else None
+        return Planner(source.policy, self._scope, rows)
 
     @property
     def policy(self) -> Policy:
@@ -289,14 +154,6 @@ class BlowfishAccessor:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
-
-
-def _only_the_question(strategy: str, post: bool, name: str | None) -> None:
-    """Refuse what only a new release can be told."""
-    if strategy != "auto" or post is not True or name is not None:
-        raise ArgumentError(
-            "strategy, post, name", "an earlier release is asked, nothing is measured", fix="leave them out"
-        )
 
 
 def of(frame: pd.DataFrame) -> BlowfishAccessor:

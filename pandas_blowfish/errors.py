@@ -92,11 +92,11 @@ class UndeclaredColumnError(BlowfishError, KeyError):
 class UnboundedColumnError(BlowfishError, ValueError):
     """A query needs the cells of a column that declares no bounds."""
 
-    def __init__(self, column: str) -> None:
-        self.column = column
+    def __init__(self, column: str, why: str = "so it has no cells to count") -> None:
+        self.column, self.why = column, why
         super().__init__(
             _message(
-                f"column {column!r} declares no bounds, so it has no cells to count.",
+                f"column {column!r} declares no bounds, {why}.",
                 fix="add Check.in_range(low, high) to the schema (and step= for floats).",
             )
         )

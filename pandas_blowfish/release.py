@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError, NotReleasedError
-from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.infer.total import total_interval
 from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
 
@@ -63,7 +64,8 @@ def with_receipt(
 def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
-    Quantiles are an exception: theirs are `law.widest` released errors around the released value.
+    Quantiles are an exception: theirs are `law.widest` released errors around the released value. Of sums
+    over noisy counts the true answer is that of values rounded to the middle of their cells.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
@@ -78,8 +80,10 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """
     receipt = _usable(frame)
     widest(level)  # a level that is none is told so, whatever the frame
-    value = frame["value" if receipt["verb"] == "quantile" else "count"]
-    if receipt["verb"] == "quantile":
+    value = frame[value_of(receipt["verb"])]
+    if receipt["verb"] in ("sum", "mean"):
+        low, high = total_interval(receipt, frame, level)
+    elif receipt["verb"] == "quantile":
         low, high = _around(receipt, value, frame["std"], level)
     else:
         std = frame["std"].to_numpy(dtype=float)
@@ -89,19 +93,24 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     return bounds
 
 
+def value_of(verb: Any) -> str:
+    """Return the column that holds the answers of a verb."""
+    return "value" if verb in ("quantile", "sum", "mean") else "count"
+
+
 def _usable(frame: pd.DataFrame) -> Receipt:
     """Return the receipt of a frame whose errors are still those that were released."""
     receipt = receipt_of(frame)
     if not {"scale", "scale_low", "post", "shift_low", "shift_high", "std_low", "std_high"} <= set(receipt):
         raise NotReleasedError()
-    for column in ("value" if receipt.get("verb") == "quantile" else "count", "std"):
+    for column in (value_of(receipt.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(
                 f"the release has no column {column!r} any more", fix="ask it of the release as returned."
             )
     if receipt["strategy"] == "dawa":
         raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
-    if receipt["verb"] == "quantile":
+    if value_of(receipt["verb"]) == "value":
         return receipt
     if receipt.get("derived") and receipt["post"] and "cumulative" not in receipt:
         raise FrameError(
@@ -125,7 +134,7 @@ def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[F
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = receipt["shift_low"], receipt["shift_high"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
-    if not receipt["post"]:
+    if not receipt["post"] or receipt["verb"] == "workload":  # sums with negative weights may be negative
         return low, high
     if plain:
         low = np.where(noisy & (count <= 0), 0.0, low)
@@ -151,6 +160,8 @@ def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
     whole = receipt["proof"] in ("ordered", "tree") and scale == finest and one > 0
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
     spread = widest(level) * std * rounding + 1
+    if receipt["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
+        return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if "derived" in receipt or not whole:
         return spread
     many = std**2 / one

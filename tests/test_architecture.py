@@ -20,7 +20,8 @@ MAY_IMPORT = {
     "queries": {"policy", "plan", "kernel", "infer", "release"},
     "testing": {"kernel"},
     "explain": {"policy", "plan", "infer", "release"},
-    "accessor": {"policy", "plan", "kernel", "queries", "release", "explain"},
+    "verbs": {"policy", "plan", "queries", "release"},
+    "accessor": {"policy", "plan", "kernel", "queries", "release", "explain", "verbs"},
 }
 RANDOM = {"random", "secrets", "numpy.random"}
 BUDGET = {"sqlite3"}

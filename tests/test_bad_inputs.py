@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
 from pandas_blowfish import errors
@@ -56,8 +57,24 @@ def _hist(*columns, **arguments):
     return lambda at: at.df.blowfish.hist(columns[0] if columns else "small", **given)
 
 
+def _marginal(columns, **arguments):
+    return lambda at: at.df.blowfish.marginal(columns, **{"epsilon": "1/8", **arguments})
+
+
+def _boxes(bounds, **arguments):
+    return lambda at: at.df.blowfish.range(["small", "d"], bounds, **{"epsilon": "1/8", **arguments})
+
+
 def _protect(policy=POLICY, **arguments):
     return lambda at: at.raw.blowfish.protect(policy, **{"epsilon": 1, **arguments})
+
+
+def _workload(matrix, columns="small", **arguments):
+    return lambda at: at.df.blowfish.workload(matrix, columns, **{"epsilon": "1/8", **arguments})
+
+
+def _workload_of_release(at):
+    return at.df.blowfish.workload(at.release.T, "small", epsilon="1/8")
 
 
 def _schema(**columns):
@@ -169,6 +186,119 @@ BAD = {
     "plan column": (lambda at: at.df.blowfish.plan.hist("nobody"), errors.UndeclaredColumnError),
     "plan epsilon": (lambda at: POLICY.plan.hist("x", epsilon=-1), errors.EpsilonError),
     "plan strategy": (lambda at: POLICY.plan.count(strategy={}), errors.ArgumentTypeError),
+    # workload
+    "workload nothing": (_workload(None), errors.ArgumentTypeError),
+    "workload text": (_workload("matrix"), errors.ArgumentTypeError),
+    "workload of text": (_workload([["a"] * 10]), errors.ArgumentTypeError),
+    "workload of objects": (_workload([[object()] * 10]), errors.ArgumentTypeError),
+    "workload of None": (_workload([[None] * 10]), errors.ArgumentTypeError),
+    "workload complex": (_workload(np.ones((1, 10)) * 1j), errors.ArgumentTypeError),
+    "workload ragged": (_workload([[1] * 10, [1] * 9]), errors.ArgumentTypeError),
+    "workload a series": (_workload(pd.Series([1] * 10)), errors.ArgumentTypeError),
+    "workload one row": (_workload([1] * 10), errors.ArgumentError),
+    "workload 3-d": (_workload(np.ones((1, 1, 10))), errors.ArgumentError),
+    "workload empty": (_workload(np.ones((0, 10))), errors.ArgumentError),
+    "workload too few cells": (_workload(np.ones((2, 9))), errors.ArgumentError),
+    "workload too many cells": (_workload(csr_array((2, 11), dtype=int)), errors.ArgumentError),
+    "workload halves": (_workload(np.full((1, 10), 0.5)), errors.ArgumentError),
+    "workload nan": (_workload(np.full((1, 10), np.nan)), errors.ArgumentError),
+    "workload infinite": (_workload(csr_array(np.full((1, 10), np.inf))), errors.ArgumentError),
+    "workload too large": (_workload(np.full((1, 10), 2**31 + 1)), errors.ArgumentError),
+    "workload far too large": (_workload([[2**70] * 10]), errors.ArgumentError),
+    "workload of rows": (lambda at: at.df.blowfish.workload(at.df, "small", epsilon=1), errors.ArgumentError),
+    "workload of a release": (_workload_of_release, errors.ArgumentError),
+    "workload column": (_workload(np.eye(10), "nobody"), errors.UndeclaredColumnError),
+    "workload unbounded": (_workload(np.eye(10), "r"), errors.UnboundedColumnError),
+    "workload no columns": (_workload(np.eye(10), []), errors.ArgumentError),
+    "workload strategy": (_workload(np.eye(10), strategy="dawa"), errors.UnknownStrategyError),
+    "workload epsilon": (_workload(np.eye(10), epsilon=0), errors.EpsilonError),
+    "workload post": (_workload(np.eye(10), post="yes"), errors.ArgumentError),
+    "workload name": (_workload(np.eye(10), name=""), errors.ArgumentError),
+    "workload name taken": (_workload(np.eye(10), name="taken"), errors.NameTakenError),
+    "workload too much": (_workload(np.eye(10), epsilon=1), errors.InsufficientBudgetError),
+    "workload too much noise": (_workload(np.eye(10), epsilon=1e-30), errors.ScaleError),
+    "workload grouped by": (
+        lambda at: at.df.blowfish.groupby("small").workload(np.eye(10), "small", epsilon=1),
+        errors.ArgumentError,
+    ),
+    # sum and mean
+    "sum unbounded": (lambda at: at.df.blowfish.sum("r", epsilon="1/8"), errors.UnboundedColumnError),
+    "sum unknown": (lambda at: at.df.blowfish.sum("nobody", epsilon="1/8"), errors.UndeclaredColumnError),
+    "sum undeclared": (lambda at: at.df.blowfish.sum("note", epsilon="1/8"), errors.UndeclaredColumnError),
+    "sum of instants": (lambda at: at.df.blowfish.sum("d", epsilon="1/8"), errors.ArgumentError),
+    "sum of nothing": (lambda at: at.df.blowfish.sum([], epsilon="1/8"), errors.ArgumentError),
+    "sum of a frame": (lambda at: at.df.blowfish.sum(_rows(), epsilon="1/8"), errors.ArgumentTypeError),
+    "sum epsilon": (lambda at: at.df.blowfish.sum("small", epsilon=0), errors.EpsilonError),
+    "sum epsilon None": (lambda at: at.df.blowfish.sum("small", epsilon=None), errors.EpsilonError),
+    "sum strategy": (
+        lambda at: at.df.blowfish.sum("small", epsilon="1/8", strategy="ordered"),
+        errors.UnknownStrategyError,
+    ),
+    "sum post": (lambda at: at.df.blowfish.sum("small", epsilon="1/8", post="x"), errors.ArgumentError),
+    "sum name": (lambda at: at.df.blowfish.sum("small", epsilon="1/8", name=""), errors.ArgumentError),
+    "sum name taken": (
+        lambda at: at.df.blowfish.sum("small", epsilon="1/8", name="taken"),
+        errors.NameTakenError,
+    ),
+    "sum of a release": (lambda at: at.release.blowfish.sum("small", epsilon=1), errors.NotProtectedError),
+    "sum of stale": (lambda at: at.df[:2].blowfish.sum("small", epsilon="1/8"), errors.StaleFrameError),
+    "sum too much": (lambda at: at.df.blowfish.sum("small", epsilon=1), errors.InsufficientBudgetError),
+    "sum too much noise": (lambda at: at.df.blowfish.sum("x", epsilon=1e-30), errors.ScaleError),
+    "sum grouped": (
+        lambda at: at.df.blowfish.groupby("small").sum("small", epsilon="1/8"),
+        errors.ArgumentError,
+    ),
+    "mean mixed": (lambda at: at.df.blowfish.mean(["small", "d"], epsilon="1/8"), errors.ArgumentError),
+    "mean unbounded": (lambda at: at.df.blowfish.mean(["r"], epsilon="1/8"), errors.UnboundedColumnError),
+    "mean of categories": (lambda at: bf.Policy(DOMAIN).plan.mean("c"), errors.ArgumentError),
+    "mean rows": (lambda at: POLICY.plan.mean("small", rows=-1), errors.ArgumentError),
+    "mean rows text": (lambda at: POLICY.plan.mean("small", rows="3"), errors.ArgumentTypeError),
+    # marginal, and range over several columns
+    "marginal of nobody": (_marginal(["small", "nobody"]), errors.UndeclaredColumnError),
+    "marginal undeclared": (_marginal([["small"], ["note"]]), errors.UndeclaredColumnError),
+    "marginal unbounded": (_marginal([["small"], ["r", "d"]]), errors.UnboundedColumnError),
+    "marginal of nothing": (_marginal([]), errors.ArgumentTypeError),
+    "marginal of empty tables": (_marginal([[], []]), errors.ArgumentError),
+    "marginal None": (_marginal(None), errors.ArgumentTypeError),
+    "marginal set": (_marginal({"small", "d"}), errors.ArgumentTypeError),
+    "marginal frame": (_marginal(_rows()), errors.ArgumentTypeError),
+    "marginal series": (_marginal(_rows()["note"]), errors.ArgumentTypeError),
+    "marginal column twice": (_marginal(["small", "small"]), errors.ArgumentError),
+    "marginal table twice": (_marginal([["small"], ["small"]]), errors.ArgumentError),
+    "marginal too deep": (_marginal([[["small"]]]), errors.ArgumentTypeError),
+    "marginal order 0": (_marginal(["small", "d"], order=0), errors.ArgumentError),
+    "marginal order 3": (_marginal(["small", "d"], order=3), errors.ArgumentError),
+    "marginal order text": (_marginal(["small", "d"], order="1"), errors.ArgumentTypeError),
+    "marginal order True": (_marginal(["small", "d"], order=True), errors.ArgumentTypeError),
+    "marginal order of lists": (_marginal([["small"], ["d"]], order=1), errors.ArgumentTypeError),
+    "marginal strategy": (_marginal(["small", "d"], strategy="mesh"), errors.UnknownStrategyError),
+    "marginal strategy None": (_marginal(["small", "d"], strategy=None), errors.ArgumentTypeError),
+    "marginal joint": (_marginal([["small", "d"], ["d"]], strategy="joint"), errors.ArgumentError),
+    "marginal post": (_marginal(["small", "d"], post="nonpositive"), errors.ArgumentError),
+    "marginal post list": (_marginal(["small", "d"], post=["nonnegative"]), errors.ArgumentError),
+    "marginal epsilon": (_marginal(["small", "d"], epsilon=-1), errors.EpsilonError),
+    "marginal name": (_marginal(["small", "d"], name=""), errors.ArgumentError),
+    "marginal name taken": (_marginal(["small", "d"], name="taken"), errors.NameTakenError),
+    "marginal too much": (_marginal(["small", "d"], epsilon=1), errors.InsufficientBudgetError),
+    "marginal too much noise": (_marginal([["small"], ["d"]], epsilon=1e-30), errors.ScaleError),
+    "boxes None": (_boxes(None), errors.ArgumentTypeError),
+    "boxes empty": (_boxes([]), errors.ArgumentTypeError),
+    "boxes text": (_boxes("all"), errors.ArgumentError),
+    "boxes of one pair": (_boxes([(0, 1)]), errors.ArgumentTypeError),
+    "boxes of three pairs": (_boxes([((0, 1), (0, 0), (0, 1))]), errors.ArgumentTypeError),
+    "boxes reversed": (_boxes([((5, 1), (None, None))]), errors.ArgumentError),
+    "boxes outside": (_boxes([((0, 10), (None, None))]), errors.BlowfishError),
+    "boxes of numbers for days": (_boxes([((0, 1), (1, 2))]), errors.DeclaredValueError),
+    "boxes off the edges": (_boxes([((0, 1), ("2020-01-01", "2020-01-02 07:00"))]), errors.BlowfishError),
+    "boxes array": (_boxes(np.zeros((2, 2))), errors.ArgumentError),
+    "boxes frame": (_boxes(_rows()), errors.ArgumentTypeError),
+    "boxes strategy": (_boxes([((0, 1), (None, None))], strategy="ordered"), errors.UnknownStrategyError),
+    "boxes post": (_boxes([((0, 1), (None, None))], post="nonnegative"), errors.ArgumentError),
+    "boxes too much noise": (_boxes([((0, 1), (None, None))], epsilon=1e-30), errors.ScaleError),
+    "boxes of a group": (
+        lambda at: at.df.blowfish.groupby("small").range(["small", "d"], [((0, 1), (None, None))], epsilon=1),
+        errors.ArgumentError,
+    ),
     # interval, receipts, frames of the wrong kind
     "level above 1": (lambda at: at.release.blowfish.interval(1.5), errors.ArgumentError),
     "level 1": (lambda at: at.release.blowfish.interval(1), errors.ArgumentError),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentTypeError, FrameError, MissingPackageError
 from pandas_blowfish.explain.places import Places, name_of, numbers_of, places_of, plain, write_units
 from pandas_blowfish.plan.law import widest
-from pandas_blowfish.release import Receipt, interval, receipt_of
+from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
 
 Floats = NDArray[np.float64]
 MANY = 60  # bars beyond which steps are drawn
@@ -45,14 +45,14 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
     receipt = receipt_of(release)
     widest(level)  # refuses what is no probability
     verb = receipt.get("verb")
-    shown = "value" if verb == "quantile" else "count"
+    shown = value_of(verb)
     if shown not in release.columns or not len(release):
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
     axes = _axes(ax)
     first = not axes.has_data()
     values, ticks, dates = numbers_of(release[shown])
     low, high, note = _bounds(release, level)
-    index = release.index
+    index = _boxes_named(release.index, receipt) if verb == "range" else release.index
     codes, cells = np.arange(len(index)), index
     names: list[str] = [""]
     groups = np.zeros(len(index), dtype=np.intp)
@@ -70,6 +70,10 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
         _points(axes, np.asarray(cells, dtype=float), series)
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(receipt))
         axes.set_xlabel("share of the rows")
+    elif shown == "value":
+        _totals(axes, cells, series)
+        write_units(axes.yaxis, Places(values, values, ticks, dates), str(verb))
+        axes.set_xlabel(plain(str(index.names[-1])))
     else:
         name = index.names[-1]
         _counts(axes, str(verb), cells.rename(name), series, first=first)
@@ -78,6 +82,20 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
         axes.legend(title=plain(title), ncols=1 + len(series) // 12, fontsize="small")
     _words(axes, receipt, note)
     return axes
+
+
+def _boxes_named(index: pd.Index[Any], receipt: Receipt) -> pd.Index[Any]:
+    """Return the index of ranges with a box of several columns as one name."""
+    groups = len(receipt.get("groupby", ()))
+    if index.nlevels - groups < 2 or list(index.names[:groups]) != list(receipt.get("groupby", ())):
+        return index
+    inner = index.droplevel([*range(groups)]) if groups else index
+    names = pd.Index([", ".join(plain(name_of(each)) for each in box) for box in inner])
+    title = ", ".join(str(name) for name in inner.names)
+    if not groups:
+        return names.rename(title)
+    outer = [index.get_level_values(level) for level in range(groups)]
+    return pd.MultiIndex.from_arrays([*outer, names], names=[*index.names[:groups], title])
 
 
 def _axes(ax: Any) -> Any:
@@ -116,10 +134,12 @@ def _counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *,
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     many = verb == "cumhist" or len(cells) * len(series) > MANY
-    places = places_of(cells, listed=verb in ("range", "count"))
+    places = places_of(cells, listed=verb in ("range", "count", "workload"))
     label = "" if cells.name is None else str(cells.name)
     if verb == "count" and not label:
         places = replace(places, labels=["rows"])
+    if verb == "workload":
+        label = "query"
     if verb == "range" and many:
         label = f"ranges of {label}, in the order asked"
     sideways = verb == "range" and not many
@@ -203,6 +223,17 @@ def _points(axes: Any, shares: Floats, series: list[Series]) -> None:
         axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=_color(axes), label=one.name)
     if len(shares) <= 12:
         axes.set_xticks(np.unique(shares), [f"{share:g}" for share in np.unique(shares)])
+
+
+def _totals(axes: Any, cells: pd.Index[Any], series: list[Series]) -> None:
+    """Draw sums and means as points with error bars, one place a column or group."""
+    for number, one in enumerate(series):
+        at = one.cells + (number - (len(series) - 1) / 2) * 0.4 / len(series)
+        sizes = np.maximum([one.value - one.low, one.high - one.value], 0.0)
+        axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=_color(axes), label=one.name)
+    if len(cells) <= MANY:
+        axes.set_xticks(np.arange(len(cells)), [plain(name_of(each)) for each in cells])
+        axes.set_xlim(-0.6, len(cells) - 0.4)
 
 
 def _column(receipt: Receipt) -> str:

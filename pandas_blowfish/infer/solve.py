@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.infer.boxes import solve_levels, solve_mesh
 from pandas_blowfish.infer.forest import from_buckets, from_tree
 from pandas_blowfish.infer.least_squares import estimate
+from pandas_blowfish.infer.linear import from_rows
+from pandas_blowfish.infer.marginals import solve_marginals
 from pandas_blowfish.infer.monotone import monotone
 from pandas_blowfish.infer.simplex import shape
+from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.infer.total import solve_totals
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.strategy.levels import Levels
+from pandas_blowfish.plan.strategy.linear import Linear
+from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.plan.strategy.nested import Nested
+from pandas_blowfish.plan.strategy.residual import Residual
+from pandas_blowfish.plan.strategy.total import Sums
 from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.plan.strategy.woven import Woven
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
 LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The answers, and by how much shaping moved them: each unshaped answer less the shaped one.
-
-    Attributes:
-        answers: One a question.
-        shift: The least and the largest of the moves.
-        most: What no answer exceeds: the number of rows, where that is exact; else None.
-    """
-
-    answers: Floats
-    shift: tuple[float, float]
-    most: float | None = None
-
-
-def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
+def solve(measurement: Measurement, values: Ints, *, post: bool | str) -> Solved:
     """Return the answers of a measurement: the unbiased ones, or the nearest of the right shape."""
-    if isinstance(measurement, Identity):
-        return _counts(measurement, values, post)
-    assert isinstance(measurement, (Nested, Tree, Dawa))
+    return SOLVERS[type(measurement)](measurement, values, post)
+
+
+def _lines(measurement: Nested | Tree | Dawa, values: Ints, post: bool | str) -> Solved:
     asked = measurement.asked
     noisy = _pinned(measurement.line, _positions(measurement, values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
@@ -56,7 +54,7 @@ def solve(measurement: Measurement, values: Ints, *, post: bool) -> Solved:
     return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
 
 
-def _counts(measurement: Identity, values: Ints, post: bool) -> Solved:
+def _counts(measurement: Identity, values: Ints, post: bool | str) -> Solved:
     size, parts = len(measurement.index), measurement.parts
     noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
     if post:
@@ -134,3 +132,25 @@ def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -
     parts = np.repeat(np.arange(len(found)), sizes)
     steps = (np.diff(shaped, axis=1).ravel() * factor[parts] + extra[parts]).reshape(len(shaped), -1)
     return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)
+
+
+def _woven(measurement: Woven, values: Ints, post: bool | str) -> Solved:
+    """Return weighted sums along lines; those of exact totals are whole."""
+    found = _lines(measurement, values, post)
+    answers = np.where(measurement.variances > 0, found.answers, np.rint(found.answers))
+    return Solved(answers, found.shift)
+
+
+# how each kind of measurement is turned into answers
+SOLVERS: dict[type, Callable[[Any, Ints, bool | str], Solved]] = {
+    Identity: _counts,
+    Nested: _lines,
+    Tree: _lines,
+    Dawa: _lines,
+    Linear: from_rows,
+    Woven: _woven,
+    Sums: solve_totals,
+    Residual: solve_marginals,
+    Levels: solve_levels,
+    Mesh: solve_mesh,
+}

@@ -18,7 +18,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.errors import LedgerError, LedgerKeyError, LedgerNotFoundError, LedgerTamperedError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    LedgerError,
+    LedgerKeyError,
+    LedgerNotFoundError,
+    LedgerTamperedError,
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,15 @@ class Entry:
     time: str  # UTC
     body: dict[str, Any] = field(repr=False)  # that of an "open" entry holds the seal
     hash: str
+
+
+def located(path: str | os.PathLike[str] | None) -> str:
+    """Return where a chain is: a new one in memory, a known one in memory, or a file's absolute path."""
+    where = memory() if path is None else str(os.fspath(path))
+    if where == ":memory:":
+        fix = "leave the ledger out, or say bf.Ledger()."
+        raise ArgumentError("ledger", "':memory:' would be a file of that name", fix=fix)
+    return where if where.startswith("memory:") else os.path.abspath(where)
 
 
 def memory() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,56 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import FrameError, OutsideDomainError
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints, missing_code
+from pandas_blowfish.kernel.total import total
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
+
+
+def counted(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+    """Return the counts of every table, and the sums of every total, one after another."""
+    tables = [each for each in asked if isinstance(each, Tally)]
+    counts = iter(_together(frame, tables, clip=clip) if len(tables) > 1 else [])
+    parts = []
+    for each in asked:
+        if isinstance(each, Total):
+            parts.append(total(frame, each, _bins(frame, each.tally, clip=clip), clip=clip))
+        else:
+            parts.append(next(counts) if len(tables) > 1 else tally(frame, each, clip=clip))
+    return np.concatenate(parts)
+
+
+def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
+    """Return the counts of several tables; a chunk of a column is coded once for all of them."""
+    readers = {b.attribute.name: b.attribute for each in asked for b in each.binnings}
+    once = {name: _once(encoder(frame[name], own, clip=clip)) for name, own in readers.items()}
+    counts = [np.zeros(each.size + 1, dtype=np.int64) for each in asked]
+    step = int(np.clip(max(each.size for each in asked), CHUNK, 1 << 22))
+    for start in range(0, len(frame), step):
+        stop = min(start + step, len(frame))
+        for each, found in zip(asked, counts, strict=True):
+            own = [once[b.attribute.name] for b in each.binnings]
+            codes = _combine(each, own, start, stop)
+            if len(codes) and int(codes.min()) < 0:
+                codes = np.where(codes < 0, each.size, codes)
+            found += np.bincount(codes, minlength=each.size + 1)
+    return [found[:-1] for found in counts]
+
+
+def _once(read: Callable[[int, int], Ints]) -> Callable[[int, int], Ints]:
+    """Return a reader that keeps the last chunk it read."""
+    kept: dict[tuple[int, int], Ints] = {}
+
+    def again(start: int, stop: int) -> Ints:
+        if (start, stop) not in kept:
+            kept.clear()
+            kept[start, stop] = read(start, stop)
+        return kept[start, stop]
+
+    return again
 
 
 def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
@@ -179,6 +224,14 @@ def _codes(frame: pd.DataFrame, attribute: Attribute, *, clip: bool) -> Iterator
     read = encoder(frame[attribute.name], attribute, clip=clip)
     for start in range(0, len(frame), CHUNK):
         yield np.ascontiguousarray(read(start, min(start + CHUNK, len(frame))))
+
+
+def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:
+    """Return a function from rows start..stop-1 to their bins; None where all rows are one bin."""
+    if not asked.binnings:
+        return None
+    readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
+    return lambda start, stop: _combine(asked, readers, start, stop)
 
 
 def _combine(asked: Tally, readers: Sequence[Any], start: int, stop: int) -> Ints:

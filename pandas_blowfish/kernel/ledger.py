@@ -64,8 +64,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
             raise errors.ArgumentTypeError("path", "not a path", allowed="a str or a Path")
-        where = chain.memory() if path is None else str(os.fspath(path))
-        self.location = where if where.startswith("memory:") else os.path.abspath(where)
+        self.location = chain.located(path)
 
     @classmethod
     def default(cls) -> Ledger:

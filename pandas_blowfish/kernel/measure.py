@@ -14,12 +14,14 @@ import pandas as pd
 
 from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
-from pandas_blowfish.kernel.count import tally, unsealed
+from pandas_blowfish.kernel.count import counted, unsealed
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.strategy.mesh import Mesh
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
 
@@ -60,7 +62,7 @@ def measure(
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows
     """
     for scale in plan.scales.values:
-        check_scale(scale)
+        check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
     if isinstance(plan.measurement, Dawa):
         check_buckets(plan.measurement)
     if replaying() and ledger.is_file:
@@ -70,9 +72,10 @@ def measure(
     if stale := unsealed(frame, plan.domain, dataset.binding):
         raise StaleFrameError(dataset.name, stale)
     entry, budget = ledger.charge(dataset.name, plan.cost, {**facts, "noise": noise_law()}, name=name)
-    counts = tally(frame, plan.measurement.tally, clip=dataset.binding["outside"] == "clip")
-    exact = np.clip(plan.measurement.measured(counts), -LIMIT, LIMIT)
-    adaptive = plan.measurement
+    counts = counted(frame, plan.measurement.tallies, clip=dataset.binding["outside"] == "clip")
+    adaptive, exact = plan.measurement, plan.measurement.measured(counts)
+    if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
+        exact = np.clip(exact, -LIMIT, LIMIT)
     values = bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
     if name is None:
         return Measured(values, entry, budget)
@@ -95,10 +98,17 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
 
 
 def _noisy(plan: Plan, exact: Ints) -> Ints:
-    """Return the measured rows with noise of their own scale each."""
-    values = exact.copy()
-    for code, scale in enumerate(plan.scales.values):
-        rows = np.flatnonzero(plan.scales.codes == code)
+    """Return the measured rows with noise of their own scale each, or with what it adds up to on a mesh."""
+    noise = _noise(plan.scales)
+    added = plan.measurement.mapped(noise) if isinstance(plan.measurement, Mesh) else noise
+    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
+
+
+def _noise(scales: Scales) -> Ints:
+    """Return noise of each scale given."""
+    values = np.zeros(len(scales), dtype=np.int64)
+    for code, scale in enumerate(scales.values):
+        rows = np.flatnonzero(scales.codes == code)
         if scale > 0 and len(rows):
-            values[rows] += discrete_laplace(scale, len(rows))
-    return np.clip(values, -LIMIT, LIMIT)
+            values[rows] = discrete_laplace(scale, len(rows))
+    return values

@@ -14,17 +14,20 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.plan.line import Line, line
+from pandas_blowfish.plan.marginals import JOINT, RESIDUAL
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy import cells, haar, hierarchical, ordered, ordered_hierarchical
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.plan.strategy.nested import Nested
 from pandas_blowfish.plan.strategy.tree import Tree
-from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.plan.workload import MAX_TOGETHER, Tally
 from pandas_blowfish.policy.policy import Policy
 
 NESTED: dict[str, Callable[[Line], list[Layout]]] = {
@@ -40,7 +43,13 @@ LONG = 1_024  # atoms beyond which single cells are not measured by runs of cell
 MAX_PLANS, MAX_KEPT = 32, 2_000_000  # plans kept, and the answers of all of them together
 _plans: OrderedDict[Any, Plan] = OrderedDict()
 KEPT = 1.02  # plain counts, whole numbers with exact intervals, are kept unless something is this much better
-Asked = Tally | Spans
+WHY_NOT = {  # why a strategy may have no measurement
+    Dawa.name: "needs lines that no row can leave or change",
+    Mesh.name: "needs boxes of two columns, and edges that change nothing else and lead nowhere else",
+    JOINT: "is one of the tables asked for, or has too many cells",
+    RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
+}
+Asked = Tally | Spans | Question
 
 
 def choose(
@@ -75,7 +84,7 @@ def choose(
 
     tried = built(False)
     if not tried:
-        raise ArgumentError("strategy", "dawa needs lines that no row can leave or change", fix='"auto"')
+        raise ArgumentError("strategy", f"{strategy} {WHY_NOT[strategy]}", fix='"auto"')
     best, way = tried[0]
     if len(tried) > 1:  # of equals the first, which is the simplest
         least = min(each.mse for each, _ in tried)
@@ -104,13 +113,16 @@ def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan
     What `auto` finds best may change with the version of an optimiser; what was measured does not.
     """
     asked = plan.asked[way]
+    found: Measurement
+    if isinstance(asked, Question):
+        found = asked.reread(plan.policy, plan.epsilon, strategy, form)
+        return replace(plan, measurement=found, way=way)
     tally = asked if isinstance(asked, Tally) else asked.tally
     graph = plan.policy.graph.project(tally.domain.columns)
     if isinstance(asked, Tally) or (strategy == Identity.name and not form):
         return replace(plan, measurement=Identity.build(graph, tally, plan.epsilon), way=way)
     asked = asked.compact()
     axis = line(graph, asked.tally)
-    found: Measurement
     if strategy == Tree.name:
         found = Tree(asked, axis, plan.epsilon)
     elif strategy == Dawa.name:
@@ -122,6 +134,8 @@ def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan
 
 def _names(asked: Asked) -> tuple[str, ...]:
     """Return the strategies that can answer a question."""
+    if isinstance(asked, Question):
+        return asked.strategies
     return (Identity.name,) if isinstance(asked, Tally) else STRATEGIES
 
 
@@ -134,6 +148,9 @@ def _candidates(
     itself just the best is yielded, found on a part of it: what measures runs of the whole line gets no
     better as the line gets longer.
     """
+    if isinstance(asked, Question):
+        yield from asked.candidates(policy, epsilon, strategy, every=every)
+        return
     tally = asked if isinstance(asked, Tally) else asked.tally
     graph = policy.graph.project(tally.domain.columns)
     auto = strategy == "auto"

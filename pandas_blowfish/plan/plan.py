@@ -6,6 +6,7 @@ Never sees rows.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,12 +19,18 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.strategy.mesh import Mesh, mesh_loss
+from pandas_blowfish.plan.strategy.total import Sums
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.exact import plain
 from pandas_blowfish.policy.policy import Policy
+
+MAX_SHOWN = 8  # scales that a plan spells out
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +52,7 @@ class Plan:
     measurement: Measurement
     query: Mapping[str, Any]
     considered: Callable[[], list[Measurement]]
-    asked: tuple[Tally | Spans, ...]
+    asked: tuple[Tally | Spans | Question, ...]
     way: int = 0
 
     @property
@@ -77,8 +84,9 @@ class Plan:
     def call(self) -> str:
         """Return the question as the call that asks it."""
         names = self.query["columns"]
-        inside = [repr(names[0] if len(names) == 1 else names)] if names else []
-        rest = ("bins", "bounds", "q", "strategy")
+        alone = len(names) == 1 and isinstance(names[0], str)
+        inside = [repr(names[0] if alone else names)] if names else []
+        rest = ("matrix", "bins", "bounds", "q", "order", "strategy")
         inside += [f"{key}={self.query[key]!r}" for key in rest if self.query.get(key) is not None]
         steps = [f"where({text!r})" for text in self.query.get("where", ())]
         steps += [f"groupby({self.query['groupby']!r})"] if "groupby" in self.query else []
@@ -88,7 +96,7 @@ class Plan:
     @property
     def domain(self) -> Domain:
         """Return the columns the release looks at, and their cells."""
-        return self.measurement.tally.domain
+        return self.measurement.domain
 
     @property
     def index(self) -> pd.Index[Any]:
@@ -99,6 +107,19 @@ class Plan:
     def proof(self) -> str:
         """Return the privacy argument in one paragraph."""
         return self.measurement.proof
+
+    @property
+    def values(self) -> int:
+        """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh."""
+        return math.prod(self.measurement.shape) if isinstance(self.measurement, Mesh) else len(self.scales)
+
+    @property
+    def noise_map(self) -> Any:
+        """Return what the noise adds to the measured rows, rows x noise, where it is not one each; else None.
+
+        A mesh measures `matrix()` with noise that is mapped by this; `scales` are those of the noise.
+        """
+        return self.measurement.noise_map() if isinstance(self.measurement, Mesh) else None
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
@@ -133,8 +154,11 @@ class Plan:
         """
         if isinstance(self.measurement, Dawa):
             return self.measurement.loss
+        matrix = self.matrix()  # refused where there are no cells, or too many
         edges = self.policy.graph.project(self.domain.columns).edges()
-        return edge_loss(self.matrix(), self.scales, edges).value
+        if isinstance(self.measurement, Mesh):
+            return mesh_loss(self.measurement, edges)
+        return edge_loss(matrix, self.scales, edges).value
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
@@ -148,19 +172,41 @@ class Plan:
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact for free": self._free(),
+            **self._middles(),
         }
+
+    def _middles(self) -> dict[str, str]:
+        """Return how far values are from what they are read as, where they are."""
+        sums = self.measurement
+        if not isinstance(sums, Sums) or not any(sums.rounding):
+            return {}
+        pairs = zip(sums.columns, sums.rounding, strict=True)
+        far = {
+            column.attribute.name: pd.Timedelta(float(most))
+            if column.attribute.kind == "datetime"
+            else plain(most)
+            for column, most in pairs
+            if most
+        }
+        each = [str(most) if len(sums.columns) == 1 else f"{most} ({name})" for name, most in far.items()]
+        said = f"read as the middle of their cell: off by up to {', '.join(each)} each"
+        noisy = self.query["verb"] == "sum" and any(not column.exact for column in sums.columns)
+        return {"values": said + "; intervals of sums over noisy counts leave that out" * noisy}
 
     def _quantiles(self) -> str:
         return f"{len(self.query['q']):,} a group, read off {len(self.index):,} cumulative counts"
 
     def _noise(self) -> str:
         used = sorted({scale for scale in self.scales.values if scale})
+        if len(used) > MAX_SHOWN:
+            return f"{len(used)} scales from {float(used[0]):,.4g} to {float(used[-1]):,.4g}"
         return f"scale {used[-1]}" if len(used) == 1 else f"scales {', '.join(map(str, used))}"
 
     def _typical(self) -> str:
         if np.isnan(self.mse):
             return "depends on the rows: not known before the release"
-        return f"+-{self.mse**0.5:,.3g} a count (root mean squared, before shape constraints)"
+        each = f"a {self.query['verb']}" if self.query["verb"] in ("sum", "mean") else "a count"
+        return f"+-{self.mse**0.5:,.3g} {each} (root mean squared, before shape constraints)"
 
     def _free(self) -> str:
         free = [code for code, scale in enumerate(self.scales.values) if not scale]

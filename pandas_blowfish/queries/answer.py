@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, NameTakenError
-from pandas_blowfish.infer.solve import Solved, solve
+from pandas_blowfish.infer.solve import solve
+from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.plan import Plan
@@ -39,8 +40,27 @@ def answer(
         name: A name under which the noisy answer is kept and found again, free.
         build: Makes the frame of the answers and the receipt.
     """
-    if not isinstance(post, bool):
-        raise ArgumentError("post", "not True or False")
+    result: pd.DataFrame = answers(plan, frame, source, post=post, name=name, build=build)
+    return result
+
+
+def answers(
+    plan: Plan,
+    frame: pd.DataFrame,
+    source: Opened,
+    *,
+    post: bool | str,
+    name: str | None,
+    build: Callable[[Plan, Solved, dict[str, Any]], Any],
+    shapes: tuple[str, ...] = (),
+) -> Any:
+    """Return a release as `build` makes it of the answers, perhaps several frames; else as `answer`.
+
+    `shapes` says what `post` may be besides True and False.
+    """
+    if not isinstance(post, bool) and not (isinstance(post, str) and post in shapes):
+        allowed = ", ".join(["True", "False", *map(repr, shapes)])
+        raise ArgumentError("post", "not True or False", allowed=allowed)
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
@@ -68,12 +88,14 @@ def _as_measured(plan: Plan, measured: Measured, dataset: str, name: str | None)
     how = body["measured"]
     if how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
-    if len(measured.values) != len(plan.scales) or body["scale"] != str(plan.scale):
+    if len(measured.values) != plan.values or body["scale"] != str(plan.scale):
         raise NameTakenError(dataset, str(name), body.get("call"))
     return plan
 
 
-def _receipt(plan: Plan, measured: Measured, source: Opened, solved: Solved, *, post: bool) -> dict[str, Any]:
+def _receipt(
+    plan: Plan, measured: Measured, source: Opened, solved: Solved, *, post: bool | str
+) -> dict[str, Any]:
     """Return the flat record an outsider needs; nothing in it depends on rows but the noisy answer."""
     body, binding = measured.entry.body, source.dataset.binding
     spent, total = Fraction(body["spent"]), Fraction(body["total"])
@@ -82,6 +104,7 @@ def _receipt(plan: Plan, measured: Measured, source: Opened, solved: Solved, *, 
         "verb": plan.query["verb"],
         "query": body["call"],
         "columns": list(plan.domain.columns),
+        "groupby": list(plan.query.get("groupby", ())),
         "dataset": source.dataset.name,
         "policy": source.policy.fingerprint,
         "strategy": plan.strategy,

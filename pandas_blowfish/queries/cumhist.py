@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.exact import epsilon_of

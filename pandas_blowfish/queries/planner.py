@@ -11,9 +11,13 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.marginal import plan_marginal
+from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.quantile import plan_quantile
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.sum import plan_sum
+from pandas_blowfish.queries.workload import plan_workload
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Planner:
 
     policy: Policy
     scope: Scope = field(default_factory=Scope, repr=False, compare=False)
+    rows: int | None = None  # of the protected frame, where that is public
 
     def where(self, expression: str) -> Planner:
         """Plan verbs on the rows that satisfy an expression."""
@@ -93,6 +98,36 @@ class Planner:
         """Plan `df.blowfish.range`; `post` and `name` change nothing here."""
         return plan_range(self.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self.scope)
 
+    def marginal(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any = 1,
+        order: int | None = None,
+        strategy: str = "auto",
+        post: bool | str = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.marginal`; `post` and `name` change nothing here."""
+        return plan_marginal(
+            self.policy, columns, epsilon=epsilon, order=order, strategy=strategy, scope=self.scope
+        )
+
+    def workload(
+        self,
+        matrix: Any,
+        columns: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.workload`; `post` and `name` change nothing here."""
+        return plan_workload(
+            self.policy, matrix, columns, epsilon=epsilon, strategy=strategy, scope=self.scope
+        )
+
     def count(
         self,
         *,
@@ -104,9 +139,39 @@ class Planner:
         """Plan `df.blowfish.count`; `post` and `name` change nothing here."""
         return plan_count(self.policy, epsilon=epsilon, strategy=strategy, scope=self.scope)
 
+    def sum(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+        rows: int | None = None,
+    ) -> Plan:
+        """Plan `df.blowfish.sum`; `post`, `name` and `rows` change nothing here."""
+        return plan_sum(self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=rows)
+
+    def mean(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+        rows: int | None = None,
+    ) -> Plan:
+        """Plan `df.blowfish.mean`; its error is known where `rows` is and all of them are averaged."""
+        many = self.rows if rows is None else rows
+        return plan_mean(
+            self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=many
+        )
+
     def __repr__(self) -> str:
         scope = f" {self.scope.facts()}" if self.scope.facts() else ""
-        return f"Planner(hist, cumhist, quantile, range, count, where, groupby){scope} for\n{self.policy!r}"
+        verbs = "hist, cumhist, quantile, range, marginal, workload, count, sum, mean, where, groupby"
+        return f"Planner({verbs}){scope} for\n{self.policy!r}"
 
 
 Policy.planner = Planner

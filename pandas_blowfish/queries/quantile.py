@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.infer.monotone import monotone
 from pandas_blowfish.infer.quantile import Axis, quantiles
-from pandas_blowfish.infer.solve import Solved
+from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.exact import epsilon_of, exact

@@ -298,3 +298,17 @@ def test_importing_the_library_does_not_import_matplotlib():
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert told.stdout.strip() == "False"
+
+
+def test_a_box_of_several_columns_is_one_bar():
+    """Boxes are named by all their sides, groups are series."""
+    df = bf.datasets.patients(500).blowfish.protect(bf.datasets.patients_policy(), epsilon=10)
+    boxes = [((18, 64), (0, 20_000)), ((65, None), (None, 50_000)), ((0, 17), (0, 10_000))]
+
+    plain = df.blowfish.range(["age", "income"], boxes, epsilon=1).blowfish.plot()
+    grouped = df.blowfish.groupby("sex").range(["age", "income"], boxes, epsilon=1).blowfish.plot()
+
+    assert any(label.get_text().startswith("[18, 64], [0") for label in plain.get_yticklabels())
+    assert len(plain.patches) == 3
+    assert len(grouped.patches) == 6
+    assert len(grouped.get_legend().get_texts()) == 2

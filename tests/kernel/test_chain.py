@@ -2,7 +2,7 @@
 
 import pytest
 
-from pandas_blowfish.errors import LedgerNotFoundError
+from pandas_blowfish.errors import ArgumentError, LedgerNotFoundError
 from pandas_blowfish.kernel import chain
 
 
@@ -48,3 +48,9 @@ def test_reading_never_creates_a_file(tmp_path):
 def test_canonical_json_does_not_depend_on_order():
     """Keys are sorted, so that equal bodies have equal texts."""
     assert chain.canonical({"b": 1, "a": [1, "x"]}) == chain.canonical({"a": [1, "x"], "b": 1})
+
+
+def test_a_file_called_memory_is_refused():
+    """What SQLite would call memory is not taken for a file's name."""
+    with pytest.raises(ArgumentError, match="leave the ledger out"):
+        chain.located(":memory:")

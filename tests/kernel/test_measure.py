@@ -48,7 +48,7 @@ def test_charge_comes_before_rows(monkeypatch):
     def crash(*_, **__):
         raise RuntimeError("the machine stops here")
 
-    monkeypatch.setattr(module, "tally", crash)
+    monkeypatch.setattr(module, "counted", crash)
     with pytest.raises(RuntimeError, match="stops here"):
         df.blowfish.hist("x", epsilon="1/4", name="kept")
 
@@ -73,7 +73,7 @@ def test_order_of_operations(monkeypatch):
 
     watch(module, "unsealed", "seal")
     watch(Ledger, "charge", "charge")
-    watch(module, "tally", "count")
+    watch(module, "counted", "count")
     watch(module, "discrete_laplace", "noise")
     watch(Ledger, "store", "store")
     df.blowfish.hist("x", epsilon="1/4", name="kept", strategy="identity")
@@ -85,7 +85,7 @@ def test_a_failed_charge_reads_no_row(monkeypatch):
     """Without budget nothing is counted."""
     df = _protected()
     before = _state(df)
-    monkeypatch.setattr(module, "tally", lambda *_, **__: pytest.fail("rows were counted"))
+    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
 
     with pytest.raises(InsufficientBudgetError) as caught:
         df.blowfish.hist("x", epsilon=2)
@@ -98,7 +98,7 @@ def test_stale_rows_and_large_scales_charge_nothing(monkeypatch):
     """What is refused is refused before the charge."""
     df = _protected()
     before = _state(df)
-    monkeypatch.setattr(module, "tally", lambda *_, **__: pytest.fail("rows were counted"))
+    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
 
     with pytest.raises(StaleFrameError):
         df.iloc[:-1].blowfish.hist("x", epsilon="1/4")
@@ -194,14 +194,14 @@ def test_names_belong_to_one_dataset(tmp_path):
 def test_whoever_stores_first_answers_for_a_name(monkeypatch):
     """Two processes may both miss a name and both pay; they still give one and the same answer."""
     df, other = _protected(), []
-    real = module.tally
+    real = module.counted
 
     def interrupted(*args, **kwargs):
-        monkeypatch.setattr(module, "tally", real)
+        monkeypatch.setattr(module, "counted", real)
         other.append(_measure(df, epsilon="1/4", name="ages"))  # the other process is faster
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(module, "tally", interrupted)
+    monkeypatch.setattr(module, "counted", interrupted)
     mine = _measure(df, epsilon="1/4", name="ages")
 
     assert mine.values.tolist() == other[0].values.tolist()

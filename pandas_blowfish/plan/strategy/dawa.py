@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.line import Line
+from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.tree import Tree
@@ -36,7 +37,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Dawa:
+class Dawa(OneTable):
     """The rows of a tree, gathered into buckets chosen with noise.
 
     The measured values are, for every row of the tree on every line, the noisy total of the bucket that

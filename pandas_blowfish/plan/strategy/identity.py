@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.rows import MAX_NONZEROS
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
@@ -33,7 +34,7 @@ PROOF_EXACT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Identity:
+class Identity(OneTable):
     """Counts of bins, then the exact totals of connected bins.
 
     Proof note:

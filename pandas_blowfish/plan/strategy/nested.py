@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
+from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.nest import Layout, Nest
 from pandas_blowfish.plan.rows import exact_totals, row_matrix
 from pandas_blowfish.plan.scales import Scales
@@ -38,7 +39,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Nested:
+class Nested(OneTable):
     """Rows of a nest with one scale a family, and exact totals.
 
     Attributes:

@@ -15,6 +15,7 @@ from pandas_blowfish.plan.crossing import Crossing
 from pandas_blowfish.plan.forest import Forest, forest
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
+from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.rows import exact_totals, row_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
@@ -34,7 +35,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(OneTable):
     """The sum at or under each atom that is no root, and the totals of pieces.
 
     Proof note:

@@ -1,0 +1,295 @@
+"""The verbs of df.blowfish: each reads its arguments, plans, and answers. No row is touched here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.queries.again import cumhist_again, hist_again, quantile_again, range_again
+from pandas_blowfish.queries.answer import answer, answers
+from pandas_blowfish.queries.count import plan_count
+from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
+from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
+from pandas_blowfish.queries.mean import plan_mean
+from pandas_blowfish.queries.protect import Opened
+from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
+from pandas_blowfish.queries.range import plan_range
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.sum import plan_sum, total_frame
+from pandas_blowfish.queries.workload import plan_workload
+from pandas_blowfish.release import released
+
+
+class Verbs:
+    """What can be asked of a protected frame, and (a few) of a released one."""
+
+    _frame: pd.DataFrame
+    _scope: Scope
+
+    def _opened(self) -> Opened:
+        raise TypeError("verbs are asked of df.blowfish")
+
+    def hist(
+        self,
+        columns: Any = None,
+        *,
+        epsilon: Any = None,
+        bins: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie in each cell of one or several columns.
+
+        On a released `cumhist` or `hist`, with `bins` or nothing: the counts it tells, free.
+
+        Args:
+            columns: A column, or a list of them: the index lists their full declared domain.
+            epsilon: What the release may cost.
+            bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
+                {"name": [values], ...}; for several columns a dict of those by column.
+            strategy: "auto", or the name of what to measure.
+            post: True for non-negative counts consistent with the public row count and with totals
+                the policy leaves exact; False for the unbiased answers.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `count` and `std` (standard error before shape constraints), its receipt in
+            `attrs["blowfish"]` and at `.blowfish.receipt`.
+        """
+        if columns is None and epsilon is None:
+            _only_the_question(strategy, post, name)
+            return hist_again(self._frame, bins)
+        source = self._opened()
+        plan = plan_hist(
+            source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def cumhist(
+        self,
+        column: Any = None,
+        *,
+        epsilon: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie at or below each value of an ordered column.
+
+        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left
+        out. The frame has `count` (never falling, ending at the row count where that is public), `std`, and
+        `cdf`, the share of the release's own total.
+        """
+        if column is None and epsilon is None:
+            _only_the_question(strategy, post, name)
+            return cumhist_again(self._frame)
+        source = self._opened()
+        plan = plan_cumhist(source.policy, column, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name, build=cumulative)
+
+    def quantile(
+        self,
+        column: Any = None,
+        q: Any = None,
+        *,
+        epsilon: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release the values below which shares q of the rows lie; 0.5, the median, by default.
+
+        On a released `cumhist` or `hist`, with the shares alone: what it tells, free.
+
+        Returns:
+            A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
+            far it moves when the cumulative count there is off by its standard error.
+        """
+        if epsilon is None and (q is None or column is None):
+            shares = column if q is None else q
+            _only_the_question(strategy, post, name)
+            return quantile_again(self._frame, 0.5 if shares is None else shares)
+        source, shares = self._opened(), 0.5 if q is None else q
+        plan = plan_quantile(
+            source.policy, column, shares, epsilon=epsilon, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name, build=quantile_frame)
+
+    def range(
+        self,
+        columns: Any = None,
+        bounds: Any = None,
+        *,
+        epsilon: Any = None,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release how many rows lie in each of some ranges of an ordered column, or boxes of several.
+
+        On a released `cumhist` or `hist`, with the ranges alone: what it tells, free.
+
+        Args:
+            columns: The column, or a list of columns: each box then has one pair a column, in that order.
+            bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
+                high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
+                asks for every range.
+            epsilon: What the release may cost.
+            strategy: "auto", or the name of what to measure.
+            post: True for counts that agree with each other and with what is exact.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+        """
+        if epsilon is None and (bounds is None or columns is None):
+            _only_the_question(strategy, post, name)
+            return range_again(self._frame, columns if bounds is None else bounds)
+        source = self._opened()
+        plan = plan_range(
+            source.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def marginal(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any,
+        order: int | None = None,
+        strategy: str = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> Any:
+        """Release tables of counts over one or several sets of columns, in one charge.
+
+        Args:
+            columns: A list of columns: one table, as a frame. A list of such lists: a dict of frames, keyed
+                by tuples of columns, that agree with each other on every shared part.
+            epsilon: What the release may cost.
+            order: Asks for all tables of that many of the columns.
+            strategy: "auto" finds the tables to measure and their noise that make the mean squared error over
+                all counts least; "even" measures just those asked for, all alike; "joint" one over all.
+            post: True for tables that agree (a single one is also made non-negative), "nonnegative" for
+                tables that agree and are not negative, which lifts small counts a little; False for the
+                unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+        """
+        source = self._opened()
+        plan = plan_marginal(
+            source.policy, columns, epsilon=epsilon, order=order, strategy=strategy, scope=self._scope
+        )
+        build = released if is_single(columns, order) else marginal_frames
+        return answers(plan, self._frame, source, post=post, name=name, build=build, shapes=("nonnegative",))
+
+    def workload(
+        self,
+        matrix: Any,
+        columns: Any,
+        *,
+        epsilon: Any,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release any linear counting queries: sums of cells' counts times whole numbers.
+
+        Args:
+            matrix: Queries x cells: an array, lists, a DataFrame or scipy sparse, of whole numbers. Cells are
+                in C order, values in schema order, the missing cell last of its column; a DataFrame's
+                columns may be named by the cells, in any order.
+            columns: The column, or columns, whose cells these are.
+            epsilon: What the release may cost.
+            strategy: "auto", "identity" (counts of cells), "direct" (the queries themselves), "optimised"
+                (rows searched for numerically, a few hundred cells), or a strategy of an ordered column.
+            post: True for the answers of non-negative counts consistent with exact totals; False for the
+                unbiased answers.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by the number of the query (groups outermost) with `count` and `std`.
+        """
+        source = self._opened()
+        plan = plan_workload(
+            source.policy, matrix, columns, epsilon=epsilon, strategy=strategy, scope=self._scope
+        )
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def count(
+        self, *, epsilon: Any, strategy: str = "auto", post: bool = True, name: str | None = None
+    ) -> pd.DataFrame:
+        """Release how many rows there are, or pass the filter, or are in each group.
+
+        Exact and free where the policy lets no row be led in or out.
+        """
+        source = self._opened()
+        plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name)
+
+    def sum(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release what the values of one or several columns add up to, missing ones left out.
+
+        A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
+        may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            post: True to keep sums within what the declared bounds allow; False for the unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, in the column's own units, by group and column.
+        """
+        source = self._opened()
+        plan = plan_sum(source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
+
+    def mean(
+        self,
+        columns: Any,
+        *,
+        epsilon: Any,
+        strategy: str = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release the mean of one or several columns over the rows where they are not missing.
+
+        The sum is divided by the row count where that is public, else by a noisy one that is part of the
+        same release. The mean of instants is one, and its error a time span.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            post: True to keep means within the declared bounds.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` (missing where there are surely no rows) and `std`, by group and column.
+        """
+        source = self._opened()
+        rows = source.dataset.binding["rows"] if source.policy.rows_public else None
+        plan = plan_mean(
+            source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope, rows=rows
+        )
+        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
+
+
+def _only_the_question(strategy: str, post: bool, name: str | None) -> None:
+    """Refuse what only a new release can be told."""
+    if strategy != "auto" or post is not True or name is not None:
+        raise ArgumentError(
+            "strategy, post, name", "an earlier release is asked, nothing is measured", fix="leave them out"
+        )
