@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.infer.simplex import shape
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.infer.solved import Solved, without_dust
 from pandas_blowfish.plan.strategy.linear import Linear
 from pandas_blowfish.policy.graph import Ints
 
@@ -43,17 +43,13 @@ def from_rows(measurement: Linear, values: Ints, post: bool | str) -> Solved:
     else:
         answers = np.asarray(queries @ counts)
         shaped = np.asarray(queries @ _shaped(measurement, counts, noisy, totals)) if post else answers
-    answers, shaped = (_snapped(np.where(atoms.changing, each, exact)) for each in (answers, shaped))
+    answers, shaped = (
+        without_dust(np.where(atoms.changing, each, exact), DUST) for each in (answers, shaped)
+    )
     if not post:
         return Solved(answers, (0.0, 0.0))
     moved = answers - shaped
     return Solved(shaped, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))))
-
-
-def _snapped(answers: Floats) -> Floats:
-    """Return answers without the dust of float algebra: what is as good as whole is whole."""
-    whole = np.rint(answers)
-    return np.where(np.abs(answers - whole) < DUST, whole, answers) + 0.0  # no negative zeros
 
 
 def _counts(measurement: Linear, noisy: Floats, totals: Floats) -> Floats | None:

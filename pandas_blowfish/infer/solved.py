@@ -25,12 +25,12 @@ class Solved:
     most: float | None = None
 
 
-def without_dust(answers: Floats) -> Floats:
-    """Return answers with what sums of floats leave beside whole numbers taken away.
+def without_dust(answers: Floats, dust: float = 1e-9) -> Floats:
+    """Return answers with what sums of floats leave beside whole numbers taken away; 0 without a sign.
 
     Examples:
         >>> without_dust(np.array([3.0000000001, -4e-15, 2.5])).tolist()
         [3.0, 0.0, 2.5]
     """
     whole = np.rint(answers) + 0.0
-    return np.where(np.abs(answers - whole) < 1e-9 * np.maximum(1.0, np.abs(whole)) ** 0.5, whole, answers)
+    return np.where(np.abs(answers - whole) < dust * np.maximum(1.0, np.abs(whole)) ** 0.5, whole, answers)

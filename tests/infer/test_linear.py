@@ -8,6 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.infer import linear as infer
 from pandas_blowfish.infer.solve import solve
+from pandas_blowfish.infer.solved import without_dust
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.plan import optimise
 from pandas_blowfish.plan.strategy import linear as strategy_module
@@ -98,7 +99,7 @@ def test_answers_carry_no_dust():
 
     assert answers.tolist() == (matrix @ counts).tolist()
     given = np.array([-16460.000000006537, 0.5, 2.00001, -1e-9])
-    assert str(infer._snapped(given).tolist()) == "[-16460.0, 0.5, 2.00001, 0.0]"
+    assert str(without_dust(given, infer.DUST).tolist()) == "[-16460.0, 0.5, 2.00001, 0.0]"
 
 
 @pytest.mark.parametrize("limit", [0, 300])
