@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.plan.boxes import Boxes
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.measurement import Measurement
@@ -360,3 +361,48 @@ def line_of() -> Callable[..., Lined]:
         return lined(policy, "x", Scope().where(policy, scope, {}) if scope else None)
 
     return make
+
+
+def random_boxes(
+    draw: random.Random, attributes: list[Attribute], many: int
+) -> list[tuple[tuple[object, object], ...]]:
+    """Return boxes of cells as the values that ask for them."""
+    boxes = []
+    for _ in range(many):
+        box = []
+        for attribute in attributes:
+            low, high = sorted((draw.randrange(attribute.cells), draw.randrange(attribute.cells)))
+            labels = attribute.labels()
+            ends = [getattr(labels[low], "left", labels[low]), getattr(labels[high], "right", labels[high])]
+            ends = [end.item() if hasattr(end, "item") else end for end in ends]
+            box.append((None if low == 0 else ends[0], None if high == attribute.cells - 1 else ends[1]))
+        boxes.append(tuple(box))
+    return boxes
+
+
+def box_matrix(question: Boxes) -> np.ndarray:
+    """Return answers x cells of the domain, from the words of boxes, groups and filter alone."""
+    shape, groups = question.domain.shape, question.groups
+    codes = np.array(np.unravel_index(np.arange(question.domain.size), shape))
+    counted = question.whole.labels() >= 0
+    rows = []
+    for key in np.ndindex(*shape[:groups]):
+        own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
+        for box in range(len(question.some)):
+            hit = own.copy()
+            for n, (start, stop) in enumerate(zip(question.starts, question.stops, strict=True)):
+                hit &= (codes[groups + n] >= start[box]) & (codes[groups + n] < stop[box])
+            rows.append(hit)
+    return np.array(rows).astype(np.int64)
+
+
+@pytest.fixture
+def make_boxes() -> Callable[..., list[tuple[tuple[object, object], ...]]]:
+    """Return the maker of random boxes."""
+    return random_boxes
+
+
+@pytest.fixture
+def boxes_by_cells() -> Callable[..., np.ndarray]:
+    """Return the slow twin of boxes: answers x cells."""
+    return box_matrix

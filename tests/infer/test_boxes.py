@@ -14,40 +14,14 @@ from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
-def answers_by_cells(question):
-    """Return answers x cells of the domain, from the words of boxes, groups and filter alone."""
-    shape, groups = question.domain.shape, question.groups
-    codes = np.array(np.unravel_index(np.arange(question.domain.size), shape))
-    counted = question.whole.labels() >= 0
-    rows = []
-    for key in np.ndindex(*shape[:groups]):
-        own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
-        for box in range(len(question.some)):
-            hit = own.copy()
-            for n, (start, stop) in enumerate(zip(question.starts, question.stops, strict=True)):
-                hit &= (codes[groups + n] >= start[box]) & (codes[groups + n] < stop[box])
-            rows.append(hit)
-    return np.array(rows).astype(np.int64)
-
-
-def random_plan(draw, make_full_policy, make_filter, strategy):
+def random_plan(draw, make_full_policy, make_filter, make_boxes, strategy):
     """Return boxes over integer columns of a random policy, grouped and filtered at times."""
     policy = make_full_policy(draw, draw.randint(2, 3), 4)
     names = [a.name for a in policy.domain if a.ordered]
     if len(names) < 2:
         return None
     names = draw.sample(names, 2)
-    bounds = []
-    for _ in range(draw.randint(1, 6)):
-        box = []
-        for name in names:
-            attribute = policy.domain[name]
-            low, high = sorted((draw.randrange(attribute.cells), draw.randrange(attribute.cells)))
-            labels = attribute.labels()
-            ends = [getattr(labels[low], "left", labels[low]), getattr(labels[high], "right", labels[high])]
-            ends = [end.item() if hasattr(end, "item") else end for end in ends]
-            box.append((None if low == 0 else ends[0], None if high == attribute.cells - 1 else ends[1]))
-        bounds.append(tuple(box))
+    bounds = make_boxes(draw, [policy.domain[name] for name in names], draw.randint(1, 6))
     scope = policy.plan.where(make_filter(draw, policy.domain)) if draw.random() < 0.4 else policy.plan
     others = [name for name in policy.domain.columns if name not in names]
     if others and draw.random() < 0.6:
@@ -63,16 +37,20 @@ def product(question):
 
 
 @pytest.mark.parametrize("chunk", range(6))
-def test_equals_dense_least_squares(chunk, make_full_policy, make_filter, by_dense_algebra):
+def test_equals_dense_least_squares(
+    chunk, make_full_policy, make_filter, make_boxes, by_dense_algebra, boxes_by_cells
+):
     """Estimates and errors are those of generalised least squares on all cells where nothing is filled up."""
     dense_ones = tried = 0
     for number in range(20):
         draw = random.Random(chunk * 20 + number)
-        plan = random_plan(draw, make_full_policy, make_filter, draw.choice(["hierarchical", "identity"]))
+        plan = random_plan(
+            draw, make_full_policy, make_filter, make_boxes, draw.choice(["hierarchical", "identity"])
+        )
         if plan is None:
             continue
         tried += 1
-        made, wanted = plan.measurement, answers_by_cells(plan.asked[0])
+        made, wanted = plan.measurement, boxes_by_cells(plan.asked[0])
         assert isinstance(made, Levels)
         matrix = plan.matrix().toarray()
         counts = np.array([draw.randint(0, 9) for _ in range(matrix.shape[1])])
@@ -97,13 +75,13 @@ def test_equals_dense_least_squares(chunk, make_full_policy, make_filter, by_den
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_unbiased_whatever_is_filled_up(seed, make_full_policy, make_filter):
+def test_unbiased_whatever_is_filled_up(seed, make_full_policy, make_filter, make_boxes, boxes_by_cells):
     """The estimator applied to the matrix gives the answers, for `auto` and the mesh too."""
     draw = random.Random(4_000 + seed)
     plan = None
     while plan is None:  # until two columns have an order
-        plan = random_plan(draw, make_full_policy, make_filter, "auto")
-    wanted = answers_by_cells(plan.asked[0])
+        plan = random_plan(draw, make_full_policy, make_filter, make_boxes, "auto")
+    wanted = boxes_by_cells(plan.asked[0])
     cells = np.eye(plan.domain.size, dtype=np.int64) * 1_000
 
     for cell, one in enumerate(cells):
@@ -111,7 +89,7 @@ def test_unbiased_whatever_is_filled_up(seed, make_full_policy, make_filter):
         assert np.allclose(found, 1_000 * wanted[:, cell], atol=1e-5)
 
 
-def test_mesh_sums_cells():
+def test_mesh_sums_cells(boxes_by_cells):
     """Answers of noisy cells are their sums; the row count is exact."""
     domain = Domain((integers("a", 0, 4), integers("b", 0, 5)))
     policy = bf.Policy(domain, secrets={("a", "b"): bf.threshold(1)})
@@ -125,7 +103,7 @@ def test_mesh_sums_cells():
 
     found = solve(made, np.asarray(cells), post=False)
 
-    assert np.allclose(found.answers, answers_by_cells(plan.asked[0]) @ _by_cell(plan, cells))
+    assert np.allclose(found.answers, boxes_by_cells(plan.asked[0]) @ _by_cell(plan, cells))
     assert found.answers[-1] == pytest.approx(counts.sum())
     assert found.most == counts.sum()
 
@@ -157,7 +135,7 @@ def test_post_cuts_at_nothing_and_at_the_row_count():
         assert (shaped.answers == np.clip(plain.answers, 0, np.inf if most is None else most)).all()
 
 
-def test_groups_are_outermost_and_dropped_ones_are_nothing():
+def test_groups_are_outermost_and_dropped_ones_are_nothing(boxes_by_cells):
     """Answers of a region that the filter drops are 0."""
     region = from_dict("r", {"type": "category", "values": ["p", "q", "s"]})
     policy = bf.Policy(Domain((integers("a", 0, 3), integers("b", 0, 3), region)), secrets={"r": bf.public()})
@@ -167,4 +145,4 @@ def test_groups_are_outermost_and_dropped_ones_are_nothing():
     found = solve(plan.measurement, plan.matrix() @ counts, post=False).answers.reshape(3, 2)
 
     assert (found[1] == 0).all()
-    assert np.allclose(found.ravel(), answers_by_cells(plan.asked[0]) @ counts)
+    assert np.allclose(found.ravel(), boxes_by_cells(plan.asked[0]) @ counts)

@@ -10,40 +10,14 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.policy.domain import Domain, integers
 
 
-def inside(question):
-    """Return answers x cells of the domain, from the words of boxes, groups and filter alone."""
-    shape, groups = question.domain.shape, question.groups
-    codes = np.array(np.unravel_index(np.arange(question.domain.size), shape))
-    counted = question.whole.labels() >= 0
-    rows = []
-    for key in np.ndindex(*shape[:groups]):
-        own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
-        for box in range(len(question.some)):
-            hit = own.copy()
-            for n, (start, stop) in enumerate(zip(question.starts, question.stops, strict=True)):
-                hit &= (codes[groups + n] >= start[box]) & (codes[groups + n] < stop[box])
-            rows.append(hit)
-    return np.array(rows).astype(np.int64)
-
-
-def random_question(draw, make_full_policy, make_filter):
+def random_question(draw, make_full_policy, make_filter, make_boxes):
     """Return boxes over two or three columns of a random policy, or None where too few are ordered."""
     policy = make_full_policy(draw, 3, 4)
     names = [a.name for a in policy.domain if a.ordered]
     if len(names) < 2:
         return None
     names = draw.sample(names, draw.randint(2, len(names)))
-    bounds = []
-    for _ in range(draw.randint(1, 5)):
-        box = []
-        for name in names:
-            attribute = policy.domain[name]
-            low, high = sorted((draw.randrange(attribute.cells), draw.randrange(attribute.cells)))
-            labels = attribute.labels()
-            ends = [getattr(labels[low], "left", labels[low]), getattr(labels[high], "right", labels[high])]
-            ends = [end.item() if hasattr(end, "item") else end for end in ends]
-            box.append((None if low == 0 else ends[0], None if high == attribute.cells - 1 else ends[1]))
-        bounds.append(tuple(box))
+    bounds = make_boxes(draw, [policy.domain[name] for name in names], draw.randint(1, 5))
     scope = policy.plan.where(make_filter(draw, policy.domain)) if draw.random() < 0.5 else policy.plan
     others = [name for name in policy.domain.columns if name not in names]
     if others and draw.random() < 0.6:
@@ -52,19 +26,19 @@ def random_question(draw, make_full_policy, make_filter):
 
 
 @pytest.mark.parametrize("chunk", range(5))
-def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter):
+def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter, make_boxes, boxes_by_cells):
     """A box's cells are those of its atoms that the filter keeps; cells that boxes tell apart differ."""
     tried = 0
     for number in range(30):
         draw = random.Random(chunk * 30 + number)
-        made = random_question(draw, make_full_policy, make_filter)
+        made = random_question(draw, make_full_policy, make_filter, make_boxes)
         if made is None:
             continue
         _, scope, names, bounds = made
         question = scope.range(names, bounds).asked[0]
         tried += 1
         if question.empty:
-            assert not inside(question).any()
+            assert not boxes_by_cells(question).any()
             continue
         codes = np.array(np.unravel_index(np.arange(question.domain.size), question.domain.shape))
         counted = question.whole.labels() >= 0
@@ -78,20 +52,20 @@ def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter):
                     hit &= (atom >= low[box]) & (atom < high[box])
                 rows.append(hit)
 
-        assert (np.array(rows) == inside(question)).all()
+        assert (np.array(rows) == boxes_by_cells(question)).all()
         for atom, kept in zip(question.atoms, question.kept, strict=False):
             assert ((atom >= 0) == kept).all()
     assert tried > 10
 
 
 @pytest.mark.parametrize("chunk", range(5))
-def test_no_edge_leads_from_one_segment_to_another(chunk, make_full_policy, make_filter):
+def test_no_edge_leads_from_one_segment_to_another(chunk, make_full_policy, make_filter, make_boxes):
     """By definition of the policy, for every column by itself."""
     from pandas_blowfish.plan.oracle import definition_edges
 
     for number in range(20):
         draw = random.Random(700 + chunk * 20 + number)
-        made = random_question(draw, make_full_policy, make_filter)
+        made = random_question(draw, make_full_policy, make_filter, make_boxes)
         if made is None:
             continue
         policy, scope, names, bounds = made

@@ -12,23 +12,8 @@ from pandas_blowfish.policy.domain import Domain, integers
 CHUNKS, EACH = 8, 30
 
 
-def random_boxes(draw, attributes, many):
-    """Return boxes of cells as the values that ask for them."""
-    boxes = []
-    for _ in range(many):
-        box = []
-        for attribute in attributes:
-            low, high = sorted((draw.randrange(attribute.cells), draw.randrange(attribute.cells)))
-            labels = attribute.labels()
-            ends = [getattr(labels[low], "left", labels[low]), getattr(labels[high], "right", labels[high])]
-            ends = [end.item() if hasattr(end, "item") else end for end in ends]
-            box.append((None if low == 0 else ends[0], None if high == attribute.cells - 1 else ends[1]))
-        boxes.append(tuple(box))
-    return boxes
-
-
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_loss_of_random_instances(chunk, make_full_policy, make_filter):
+def test_loss_of_random_instances(chunk, make_full_policy, make_filter, make_boxes):
     """No instance loses more than epsilon, whatever is measured; without a filter most lose all of it."""
     visible = tight = tried = 0
     for number in range(EACH):
@@ -44,7 +29,7 @@ def test_loss_of_random_instances(chunk, make_full_policy, make_filter):
         others = [name for name in policy.domain.columns if name not in names]
         if others and draw.random() < 0.5:
             scope = scope.groupby(others)
-        boxes = random_boxes(draw, [policy.domain[name] for name in names], draw.randint(1, 6))
+        boxes = make_boxes(draw, [policy.domain[name] for name in names], draw.randint(1, 6))
         epsilon = Fraction(draw.randint(1, 9), draw.randint(1, 20))
         edges = definition_edges(policy, scope.range(names, boxes).domain.columns)
         tried += 1
