@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.plan.workload import Tally
-from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.policy.moves import BlockMoves, Table, block_moves
 from pandas_blowfish.policy.product import Block, RecordGraph
-
-Table = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,54 +31,13 @@ class ClassMoves:
     leave_still: Table
 
 
-@dataclass(frozen=True, eq=False)
-class BlockMoves:
-    """What edges of some blocks do to combinations of their filter classes, as square tables.
-
-    Attributes:
-        columns: The blocks' columns, in the order of the combinations.
-        moved: How many blocks must move.
-        possible: Whether they can.
-        free: Whether a block that must move can change its label.
-        extra: Whether a block that need not move can change its label.
-    """
-
-    columns: tuple[str, ...]
-    moved: Ints
-    possible: Table
-    free: Table
-    extra: Table
-
-    def within(self, most: int) -> Table:
-        """Tell which combinations an edge that moves at most so many blocks joins (or leaves alone)."""
-        return np.asarray(self.possible & (self.moved <= most))
-
-    def changing(self, most: int) -> Table:
-        """Tell which it joins while it changes a label."""
-        enough = (self.free & (self.moved <= most)) | (self.extra & (self.moved + 1 <= most))
-        return np.asarray(self.possible & enough)
-
-
 def moves_of(blocks: Sequence[Block], tally: Tally) -> BlockMoves:
-    """Return what edges of some blocks do, from each block's own table."""
-    sieve, place = tally.sieve, {name: rank for rank, name in enumerate(tally.domain.columns)}
-    counts = [math.prod(sieve.passes.shape[place[c]] for c in block.columns) for block in blocks]
-    size = math.prod(counts)
-    codes = np.unravel_index(np.arange(size), counts) if counts else ()
-    moved, possible = np.zeros((size, size), dtype=np.int64), np.ones((size, size), dtype=bool)
-    free, extra = np.zeros((size, size), dtype=bool), np.zeros((size, size), dtype=bool)
-    for block, code in zip(blocks, codes, strict=True):
-        ranks = [place[column] for column in block.columns]
-        marks = [np.maximum(tally.marks[rank], 0) for rank in ranks]
-        found = block.relation([sieve.classes[rank] for rank in ranks], marks)
-        stays = code[:, None] == code[None, :]
-        move, cross = found.move[np.ix_(code, code)], found.cross[np.ix_(code, code)]
-        moved += ~stays
-        possible &= stays | move
-        free |= ~stays & cross
-        extra |= stays & cross
-    columns = tuple(column for block in blocks for column in block.columns)
-    return BlockMoves(columns, moved, possible, free, extra)
+    """Return what edges of some blocks do to the filter classes of a tally."""
+    classes = dict(zip(tally.domain.columns, tally.sieve.classes, strict=True))
+    marks = {
+        column: np.maximum(each, 0) for column, each in zip(tally.domain.columns, tally.marks, strict=True)
+    }
+    return block_moves(blocks, classes, marks)
 
 
 def class_moves(graph: RecordGraph, tally: Tally, axis: int) -> ClassMoves:

@@ -305,13 +305,13 @@ def truth(condition: Condition, columns: Sequence[str], classes: Sequence[NDArra
 def signatures(condition: Condition, column: str, size: int) -> NDArray[np.int64]:
     """Return classes of a column's cells that no comparison of the condition tells apart."""
     classes = np.zeros(size, dtype=np.int64)
-    for atom in _atoms(condition):
+    for atom in atoms_of(condition):
         if atom.column == column:  # refined comparison by comparison
             classes = np.unique(classes * 2 + atom.cells, return_inverse=True)[1].reshape(-1)
     return classes.astype(np.int64)
 
 
-def _atoms(condition: Condition) -> list[Atom]:
-    return (
-        [condition] if isinstance(condition, Atom) else [a for part in condition.parts for a in _atoms(part)]
-    )
+def atoms_of(condition: Condition) -> list[Atom]:
+    """Return the comparisons of a condition."""
+    parts = () if isinstance(condition, Atom) else condition.parts
+    return [condition] if isinstance(condition, Atom) else [a for part in parts for a in atoms_of(part)]

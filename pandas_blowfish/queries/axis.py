@@ -13,13 +13,13 @@ import pandas as pd
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DeclaredValueError,
     DomainTooLargeError,
     UnboundedColumnError,
 )
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.bounds import half_open, high_cell, low_cell
 from pandas_blowfish.policy.exact import canonical_value, number
 from pandas_blowfish.policy.graph import Ints, frozen
 from pandas_blowfish.policy.policy import Policy
@@ -159,7 +159,7 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
         starts, stops = whole[:, 0] - int(attribute.low), whole[:, 1] - int(attribute.low) + 1
     else:
         pairs, lows, highs = listed_bounds(bounds), dict[Any, int](), dict[Any, int]()
-        low_of, high_of = partial(_low, attribute), partial(_high, attribute)
+        low_of, high_of = partial(low_cell, attribute), partial(high_cell, attribute)
         starts = np.array([0 if low is None else _once(lows, low_of, low) for low, _ in pairs])
         last = attribute.cells
         stops = np.array([last if high is None else _once(highs, high_of, high) for _, high in pairs])
@@ -195,11 +195,6 @@ def _once(known: dict[Any, Any], read: Callable[[Any], Any], value: Any) -> Any:
     return known[key]
 
 
-def half_open(attribute: Attribute) -> bool:
-    """Tell whether ranges are [low, high) on cell edges, and not inclusive values."""
-    return isinstance(attribute, Grid) and attribute.kind != "integer"
-
-
 def _check_closed(attribute: Attribute, bounds: Any) -> None:
     wanted = "left" if half_open(attribute) else "both"
     given = bounds if isinstance(bounds, (list, tuple)) else [bounds]
@@ -210,32 +205,6 @@ def _check_closed(attribute: Attribute, bounds: Any) -> None:
                 f"intervals closed {each.closed!r}",
                 allowed=f"closed={wanted!r} for {attribute.name!r}",
             )
-
-
-def _low(attribute: Attribute, value: Any) -> int:
-    code = attribute.code(value)
-    if isinstance(attribute, Grid) and attribute.edge(value, closed=False) != code:
-        raise DeclaredValueError(
-            attribute.name, f"{value!r} is not the edge of a cell", allowed=attribute.describe()
-        )
-    return code
-
-
-def _high(attribute: Attribute, value: Any) -> int:
-    if not half_open(attribute):
-        code = attribute.code(value)
-        if isinstance(attribute, Grid) and not attribute.single and code + 1 < attribute.cells:
-            attribute.edge(attribute.place(value) + 1)  # the last whole number of its cell
-        return code + 1
-    assert isinstance(attribute, Grid)
-    steps = (attribute.place(value) - attribute.low) / attribute.step
-    if steps.denominator != 1 or not 0 <= steps <= attribute.cells:
-        raise DeclaredValueError(
-            attribute.name,
-            f"{value!r} is not the edge of a cell",
-            allowed=f"{attribute.describe()}, on edges",
-        )
-    return int(steps)
 
 
 def _ways(
