@@ -65,7 +65,10 @@ def test_facts_are_immutable_values():
         lambda: bf.Count("x", answer=-1),
         lambda: bf.Marginal(),
         lambda: bf.Marginal("a", "a"),
-        lambda: bf.Marginal(["a", "b"]),
+        lambda: bf.Marginal(["a", 5]),
+        lambda: bf.Box(answer=(0, 3)),
+        lambda: bf.Box([("a", (0, 3))]),
+        lambda: bf.Count("x", answer=2**70),
         lambda: bf.Marginal(5),
         lambda: bf.Marginal("a", answer="many"),
         lambda: bf.Marginal("a", answer={"x": 0.5}),
@@ -97,3 +100,29 @@ def test_facts_may_come_from_any_iterable():
 
     assert facts == tuple(FACTS[:2])
     assert all(isinstance(fact, Constraint) for fact in facts)
+
+
+def test_facts_are_shown_as_they_are_written():
+    """With their answer, and as a dict where a column's name is no Python name."""
+    assert repr(bf.Count("age < 18", answer=3)) == "bf.Count('age < 18', answer=3)"
+    assert repr(bf.Marginal(["a", "b"])) == "bf.Marginal('a', 'b')"
+    assert repr(bf.Box({"blood type": (0, 1)})) == "bf.Box({'blood type': (0, 1)})"
+    assert bf.Box({"a": (0, 1)}, b=(1, 2)) == bf.Box(a=(0, 1), b=(1, 2))
+    named = bf.Box({"answer": (0, 1)}, answer=4)
+    assert constraint_from_dict(named.to_dict()) == named
+
+
+def test_labelled_answers_follow_their_names():
+    """A crosstab the other way round, or a Series of two levels, is read by the names of its axes."""
+    frame = pd.DataFrame({"s": [1, 0, 1, 1], "c": [0, 0, 1, 0]})
+    plain = bf.Marginal("s", "c", answer=pd.crosstab(frame.s, frame.c))
+    wanted = {(each.cell, each.rows) for each in plain.answer}
+    pairs = pd.MultiIndex.from_product([[0, 1], [0, 1]], names=["c", "s"])
+    levels = frame.value_counts(["c", "s"]).reindex(pairs)
+
+    for answer in (pd.crosstab(frame.c, frame.s), levels.fillna(0)):
+        found = bf.Marginal("s", "c", answer=answer)
+        assert {(each.cell, each.rows) for each in found.answer} == wanted
+    assert bf.Marginal("s", answer=frame.s.value_counts().astype(float)) == bf.Marginal(
+        "s", answer=frame.s.value_counts()
+    )
