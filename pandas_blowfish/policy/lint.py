@@ -16,10 +16,13 @@ import numpy as np
 from pandas_blowfish.policy.attribute import Grid, Values
 from pandas_blowfish.policy.exact import exact
 from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.moved import KNOWN, MOST, moved
 from pandas_blowfish.policy.product import Block
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy
+
+MOST_FACTS = 12  # facts that are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class Finding:
     """One thing a policy's author may not have meant.
 
     Attributes:
-        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, missing-joins or
-            public-fact.
+        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, missing-joins,
+            public-fact (one the policy does not know), fact-cost, fact-bound or fact-known.
         columns: The columns it concerns.
         what: What was found.
         fix: What to do if it was not meant.
@@ -58,6 +61,7 @@ class Findings(tuple[Finding, ...]):
 def lint(policy: Policy) -> Findings:
     """Return what a policy leaves open, column by column."""
     found: list[Finding] = []
+    touched = bool(policy.constraints) and not moved(policy).free
     for block in policy.graph.blocks:
         secret = policy.secrets[block.columns]
         if secret["secret"] == "public":
@@ -65,13 +69,45 @@ def lint(policy: Policy) -> Findings:
         found += _missing(policy, block, secret)
         if secret["secret"] == "threshold" and len(block.columns) == 1:
             found += _theta(policy, block, secret)
-        found += _open(policy, block)
+        found += [] if touched else _open(policy, block)  # a touched fact lets records go anywhere
     for columns, what in policy.domain.notes:
-        fix = "state it as a fact (constraints=[...]) once facts are supported, or drop it from the schema."
+        fix = "state it as a fact, constraints=[bf.Count(...)], where it is one, or drop it from the schema."
         found.append(
             Finding("public-fact", columns, f"{what}: a public fact that the policy does not know", fix)
         )
-    return Findings(found)
+    return Findings([*found, *_facts(policy)])
+
+
+def _facts(policy: Policy) -> Iterator[Finding]:
+    """Yield what touched facts cost: the error with and without each."""
+    if not policy.constraints or (found := moved(policy)).free:
+        return
+    if found.rule == KNOWN:
+        yield Finding("fact-known", (), f"{found.why}: nothing is left to protect", "drop a fact.")
+        return
+    now = f"+-{_error(found.count)} with it (a histogram's count at epsilon 1)"
+    if not found.exact:
+        many = "18 quintillion or more" if found.count >= MOST else f"{found.count:,}"
+        what = f"neighbours may differ in {many} records, by a bound alone: {found.why}"
+        yield Finding("fact-bound", (), what, "drop facts, or merge them into one marginal.")
+    if len(policy.constraints) > MOST_FACTS:
+        what = f"{len(policy.constraints):,} public facts: the error is {now}; without any it would be "
+        yield Finding("fact-cost", (), f"{what}+-{_error(1)}", "leave out facts that are not public.")
+        return
+    for number, fact in enumerate(policy.facts):
+        left = [other for place, other in enumerate(policy.constraints) if place != number]
+        rest = moved(policy.with_facts(left))
+        if rest.count == found.count and not rest.free:
+            continue  # it costs nothing besides the others
+        what = f"{fact.text}: without this fact the error would be +-{_error(rest.count)} instead of {now}"
+        if rest.free:
+            what += ", and strategies fitted to the secrets could be used"
+        yield Finding("fact-cost", fact.columns, what, "leave the fact out if it is not public.")
+
+
+def _error(records: int) -> str:
+    """Return the standard error of a histogram's count, at epsilon 1, when so many records move."""
+    return f"{2 * math.sqrt(2) * min(max(records, 1), MOST):,.3g}"
 
 
 def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:

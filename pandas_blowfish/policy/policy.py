@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pandas_blowfish.errors import ArgumentError, SchemaError, UnsupportedPolicyError
+from pandas_blowfish.errors import ArgumentError, SchemaError
 from pandas_blowfish.policy.attribute import MAX_CELLS
+from pandas_blowfish.policy.consistent import consistent_facts
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.fact import Fact
 from pandas_blowfish.policy.form import load_yaml, read_form, to_form
 from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.lint import Findings, lint
@@ -90,8 +92,6 @@ class Policy:
             raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
             raise ArgumentError("presence", "not True or False")
-        for column in (column for fact in facts for column in fact.columns):
-            domain[column]  # raises UndeclaredColumnError
         self.__dict__.update(
             domain=domain,
             secrets=freeze(merge(domain, own, overrides)),
@@ -99,7 +99,13 @@ class Policy:
             presence=presence,
             constraints=facts,
         )
+        self.facts  # noqa: B018  so is a fact that does not
         self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the public facts, read against the declared cells."""
+        return consistent_facts(self.constraints, self.domain)
 
     @cached_property
     def _blocks(self) -> dict[Columns, Block]:
@@ -142,20 +148,6 @@ class Policy:
     def rows_public(self) -> bool:
         """Tell whether the number of rows is the same in all neighbouring tables."""
         return not self.presence
-
-    def require_supported(self) -> None:
-        """Refuse what no verb can price yet.
-
-        Proof note:
-            Requires: nothing.
-            Ensures:  on return every neighbour is one row moved along one edge of `graph`.
-            Because:  facts about public columns alone are lifted and lowered by no edge, so they cost
-                      nothing while the row count is public; every other fact raises.
-            Checked:  tests/policy/test_policy.py::test_unsupported_features_are_refused
-        """
-        for fact in self.constraints:
-            if self.presence or not fact.columns or not self.public_columns.issuperset(fact.columns):
-                raise UnsupportedPolicyError("public facts that a secret touches", fix="leave the fact out.")
 
     @property
     def plan(self) -> Planner:
@@ -215,6 +207,12 @@ class Policy:
         if uncounted and mine is not None and (theirs is None or mine < theirs):
             return False
         return self.graph.contains(other.graph)
+
+    def with_facts(self, constraints: Iterable[Constraint]) -> Policy:
+        """Return the same policy with these public facts instead of its own."""
+        secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
+        stated: dict[str, Any] = {"neighbors": self.neighbors, "presence": self.presence}
+        return Policy(self.domain, secrets=secrets, constraints=constraints, **stated)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
@@ -279,7 +277,7 @@ class Policy:
             detail = ", ".join(f"{key}={value}" for key, value in thaw(extra).items())
             null = ", may be missing" if any(self.domain[column].nullable for column in columns) else ""
             lines.append(f"  {', '.join(columns)}: {secret['secret']}({detail}) on {shown}{null}")
-        lines += [f"  public fact: {fact.to_dict()}" for fact in self.constraints]
+        lines += [f"  public fact: {fact.describe()}" for fact in self.constraints]
         return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
 def _policy(column, secret, **extra):
@@ -95,3 +95,30 @@ def test_timestamps_are_named_by_where_they_begin():
     policy = _policy(column, bf.edges([("2020-01-01", pd.Timestamp("2020-01-02"))]))
 
     assert "2020-01-03" in policy.lint()[0].what
+
+
+def _facts(*facts, **more):
+    domain = Domain((integers("a", 0, 2), integers("b", 0, 3)))
+    found = bf.Policy(domain, constraints=facts, **more).lint()
+    return [each for each in found if each.kind.startswith("fact")]
+
+
+def test_facts_say_what_they_cost():
+    """The error with and without each fact that is touched; nothing about others."""
+    two = _facts(bf.Box(b=(0, 1)), bf.Count("b == 2"), bf.Count("b == 3 and a == 1"))  # one cell: no more
+
+    assert [each.kind for each in two] == ["fact-cost"] * 2
+    assert two[0].columns == ("b",)
+    assert "Box(b=(0, 1)): without this fact the error would be +-5.66 instead of +-8.49" in two[0].what
+    assert _facts(bf.Marginal("a"), secrets={"a": bf.public()}) == []
+    alone = _facts(bf.Marginal("a"), secrets={"b": bf.threshold(1)})
+    assert "strategies fitted to the secrets" in alone[0].what
+
+
+def test_bounds_and_known_tables_are_named():
+    """A bound alone says so, facts that leave one table say that nothing is secret, many are summed up."""
+    assert _facts(bf.Marginal("a"), bf.Marginal("b"))[0].kind == "fact-bound"
+    assert [each.kind for each in _facts(bf.Marginal("a", "b"))] == ["fact-known"]
+    domain = Domain((integers("x", 0, 99),))
+    many = bf.Policy(domain, constraints=[bf.Box(x=(5 * n, 5 * n + 2)) for n in range(20)]).lint()
+    assert next(each for each in many if each.kind == "fact-cost").what.startswith("20 public facts")

@@ -23,7 +23,6 @@ from pandas_blowfish.errors import (
     SecretError,
     UnboundedColumnError,
     UndeclaredColumnError,
-    UnsupportedPolicyError,
 )
 from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Unbounded
@@ -224,35 +223,31 @@ def test_unbounded_columns_are_declared_but_not_counted():
 
 
 @pytest.mark.parametrize(
-    ("extra", "feature"),
+    ("extra", "sensitivities"),
     [
-        ({"constraints": [bf.Marginal("a")]}, "facts"),
-        ({"constraints": [bf.Marginal("p", "a")]}, "facts"),
-        ({"constraints": [bf.Count("p == 1")]}, "facts"),
-        ({"constraints": [bf.Box(a=(0, 1))]}, "facts"),
-        ({"constraints": [bf.Marginal("p"), bf.Box(a=(0, 1), p=(0, 1))]}, "facts"),
-        ({"neighbors": "attribute", "constraints": [bf.Marginal("b")]}, "facts"),
-        ({"secrets": {("a", "p"): bf.public()}, "constraints": [bf.Marginal("a", "b")]}, "facts"),
-        ({"presence": True, "constraints": [bf.Marginal("p")]}, "facts"),
+        ({"constraints": [bf.Marginal("a")]}, [8, 8, 0]),
+        ({"constraints": [bf.Marginal("p", "a")]}, [8, 8, 0]),
+        ({"constraints": [bf.Count("p == 1")]}, [2, 2, 0]),
+        ({"constraints": [bf.Box(a=(0, 1))]}, [4, 4, 0]),
+        ({"constraints": [bf.Marginal("p"), bf.Box(a=(0, 1), p=(0, 1))]}, [4, 4, 0]),
+        ({"neighbors": "attribute", "constraints": [bf.Marginal("b")]}, [0, 8, 0]),
+        ({"secrets": {("a", "p"): bf.public()}, "constraints": [bf.Marginal("a", "b")]}, [0, 0, 0]),
+        ({"presence": True, "constraints": [bf.Marginal("p")]}, [2, 2, 0]),
     ],
 )
-def test_unsupported_features_are_refused(extra, feature):
-    """Facts that a secret touches are taken, written down and read back, but every verb refuses them."""
+def test_facts_are_written_down_and_priced(extra, sensitivities):
+    """Facts that a secret touches are read back, and every verb pays for them."""
     domain = Domain((integers("a", 0, 3), integers("b", 0, 3), integers("p", 0, 1)))
 
     policy = bf.Policy(domain, **{"secrets": {"p": bf.public()}, **extra})
+    plain = {"strategy": "identity"}
+    plans = [policy.plan.hist("b", **plain), policy.plan.hist(["a", "b"], **plain), policy.plan.hist("p")]
 
     assert bf.Policy.from_yaml(policy.to_yaml()) == policy
     assert bf.Policy.from_dict(policy.to_dict()).fingerprint == policy.fingerprint
-    assert policy.describe()
-    for ask in (
-        policy.require_supported,
-        lambda: policy.plan.hist("a"),
-        lambda: policy.plan.hist("p"),
-        policy.plan.count,
-    ):
-        with pytest.raises(UnsupportedPolicyError, match=feature):
-            ask()
+    assert policy.constraints[0].describe() in policy.describe()
+    assert [plan.sensitivity for plan in plans] == sensitivities
+    assert all(plan.privacy_loss() == plan.cost for plan in plans)
 
 
 @pytest.mark.parametrize(
@@ -290,8 +285,8 @@ def test_facts_about_public_columns_are_allowed():
 
     policy = bf.Policy(domain, secrets={"p": bf.public(), "q": bf.public()}, constraints=facts)
 
-    policy.require_supported()
     assert policy.plan.hist("a").sensitivity == 2
+    assert "cost nothing" in policy.plan.hist("a").proof
 
 
 def test_a_policy_reads_its_schema():
