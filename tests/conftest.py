@@ -24,6 +24,7 @@ from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.hierarchical import longest_segment
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.policy.expression import truth
 from pandas_blowfish.queries.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -406,3 +407,60 @@ def make_boxes() -> Callable[..., list[tuple[tuple[object, object], ...]]]:
 def boxes_by_cells() -> Callable[..., np.ndarray]:
     """Return the slow twin of boxes: answers x cells."""
     return box_matrix
+
+
+def random_facts(
+    draw: random.Random, domain: Domain, counts: np.ndarray, many: int
+) -> list[bf.Count | bf.Marginal | bf.Box]:
+    """Return public facts of every kind with the answers of a table: one count a cell, in C order."""
+    table = counts.reshape(domain.shape)
+    whole = bf.Policy(domain)
+    found: list[bf.Count | bf.Marginal | bf.Box] = []
+    ordered = [attribute for attribute in domain if attribute.ordered]
+    while len(found) < many:
+        kind = draw.choice(["count", "count", "marginal", "box"])
+        if kind == "marginal":
+            axes = sorted(draw.sample(range(len(domain.shape)), draw.randint(1, len(domain.shape))))
+            rest = tuple(axis for axis in range(len(domain.shape)) if axis not in axes)
+            names = [domain.columns[axis] for axis in axes]
+            found.append(bf.Marginal(*names, answer=table.sum(axis=rest).tolist()))
+            continue
+        if kind == "count":
+            fact: bf.Count | bf.Box = bf.Count(random_filter(draw, domain))
+        elif ordered:
+            some = draw.sample(ordered, draw.randint(1, len(ordered)))
+            sides = zip(some, random_boxes(draw, some, 1)[0], strict=True)
+            fact = bf.Box(**{attribute.name: pair for attribute, pair in sides})
+        else:
+            continue
+        answer = int(counts[fact_cells(bf.Policy(domain, constraints=[fact]))[0] > 0].sum())
+        kept = fact.to_dict() | {"answer": answer}
+        found.append(bf.Policy.from_dict({**whole.to_dict(), "constraints": [kept]}).constraints[0])
+    return found
+
+
+def fact_cells(policy: bf.Policy) -> np.ndarray:
+    """Return known counts x cells of the domain, from the words of the facts alone."""
+    shape, names = policy.domain.shape, list(policy.domain.columns)
+    codes = np.array(np.unravel_index(np.arange(policy.domain.size), shape))
+    rows = []
+    for fact in policy.facts:
+        if fact.condition is not None:
+            each = [np.arange(size) for size in shape]
+            rows.append(np.broadcast_to(truth(fact.condition, names, each), shape).reshape(1, -1))
+            continue
+        cell = np.ravel_multi_index([codes[names.index(name)] for name in fact.columns], fact.shape)
+        rows.append(cell[None, :] == np.arange(fact.counts)[:, None])
+    return np.concatenate(rows).astype(np.int64)
+
+
+@pytest.fixture
+def make_facts() -> Callable[..., list[bf.Count | bf.Marginal | bf.Box]]:
+    """Return the maker of random public facts with true answers."""
+    return random_facts
+
+
+@pytest.fixture
+def facts_by_cells() -> Callable[..., np.ndarray]:
+    """Return the slow twin of facts: known counts x cells."""
+    return fact_cells

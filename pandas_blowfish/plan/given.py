@@ -1,0 +1,218 @@
+"""Known answers of public facts as sums over the bins of a tally. Never sees rows.
+
+What a fact counts need not be a sum of bins, but a sum or difference of facts may be: cells are gathered into
+classes that no fact, filter or bin tells apart, so that it is decided without listing cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.plan.kinds import counted, gathered, held, sums, told
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.constraint import Count
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.expression import Atom, signatures
+from pandas_blowfish.policy.fact import Fact
+from pandas_blowfish.policy.graph import Ints, connect, frozen
+from pandas_blowfish.policy.lattice import independent
+from pandas_blowfish.policy.policy import Policy
+
+MAX_TOGETHER = 256  # known counts whose sums and differences are looked at
+MAX_CLASSES = 20_000  # combinations of classes of cells
+MAX_SETTLED = 64  # counts that facts may tell all of
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Known sums of counts.
+
+    Attributes:
+        labels: For each count the number of its group, -1 for none.
+        totals: The known sums.
+        rows: Sums x groups, how often each sum holds each group, dense or scipy sparse; None where each group
+            is one.
+    """
+
+    labels: Ints
+    totals: NDArray[Any]
+    rows: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The public facts whose answers are known."""
+
+    domain: Domain
+    facts: tuple[Fact, ...]
+
+    @classmethod
+    def of(cls, policy: Policy, rows: int | None = None) -> Given:
+        """Return what a policy says is known, and the number of rows where facts and it are public."""
+        known = tuple(fact for fact in policy.facts if fact.answer is not None)
+        if known and rows is not None and policy.rows_public:
+            known = (*known, _every(policy.domain, known[0].columns[0], rows))
+        return cls(policy.domain, known)
+
+    @classmethod
+    def open(cls, policy: Policy) -> Given:
+        """Return the facts and, where it is public, the row count, as if all answers were 0."""
+        facts = tuple(replace(fact, answer=np.zeros(fact.shape, dtype=np.int64)) for fact in policy.facts)
+        if facts and policy.rows_public:
+            facts = (*facts, _every(policy.domain, facts[0].columns[0], 0))
+        return cls(policy.domain, facts)
+
+    def settles(self, tally: Tally) -> bool:
+        """Tell whether the facts tell every count of a small tally.
+
+        Proof note:
+            Requires: nothing.
+            Ensures:  True only if tables that agree on all facts agree on every bin.
+            Because:  as many sums as there are bins with a counted cell are known and independent.
+            Checked:  tests/plan/test_price.py::test_what_facts_tell_is_exact
+        """
+        if tally.size > MAX_SETTLED:
+            return False
+        rows = [np.zeros((0, tally.size), dtype=np.int64)]
+        for family in self.over(tally):
+            groups = len(family.totals) if family.rows is None else family.rows.shape[1]
+            held = (family.labels[None, :] == np.arange(groups)[:, None]).astype(np.int64)
+            rows.append(held if family.rows is None else np.asarray(family.rows @ held, dtype=np.int64))
+        return len(independent(np.concatenate(rows))) == tally.size
+
+    def __bool__(self) -> bool:
+        return bool(self.facts)
+
+    def over(self, tally: Tally, parts: Ints | None = None) -> list[Family]:
+        """Return all that is known of sums of a tally's counts.
+
+        Args:
+            tally: What is counted.
+            parts: For each bin the part it is counted in, -1 for none; None for bins as they are.
+
+        Proof note:
+            Requires: answers as the policy states them.
+            Ensures:  every sum holds for all tables that agree with the facts.
+            Because:  a combination of facts that is the same number on all counted cells of a bin, and 0
+                      on cells that are not counted, is that sum of bins; bins without a counted cell are 0.
+            Checked:  tests/plan/test_given.py::test_sums_hold_and_nothing_is_missed
+        """
+        if not self.facts:
+            return []
+        found = self._together(tally, parts, self.facts)
+        if found is None:
+            counts = [fact for fact in self.facts if fact.condition is not None]
+            tables = [_table(tally, parts, fact) for fact in self.facts if fact.condition is None]
+            rest = self._together(tally, parts, counts)
+            each = [self._together(tally, parts, [fact]) for fact in counts] if rest is None else [rest]
+            found = [one for some in (*tables, *each) for one in some or ()]
+        return found + (_nothing(tally) if parts is None else [])
+
+    def _together(self, tally: Tally, parts: Ints | None, facts: Sequence[Fact]) -> list[Family] | None:
+        """Return what sums and differences of some facts tell; None where there are too many."""
+        if sum(fact.counts for fact in facts) > MAX_TOGETHER:
+            return None
+        seen = tally.domain.columns
+        columns = [*seen, *dict.fromkeys(c for fact in facts for c in fact.columns if c not in seen)]
+        classes = [self._classes(tally, facts, column) for column in columns]
+        shape = [int(each.max(initial=-1)) + 1 for each in classes]
+        if math.prod(shape) > MAX_CLASSES or not facts:
+            return None if facts else []
+        holds, answers = told(facts, columns, classes)
+        inside = counted(tally, columns, classes)
+        kinds, kind_of = np.unique(holds, axis=1, return_inverse=True)
+        kinds, kind_of = kinds.astype(np.int64), kind_of.reshape(shape)
+        types = held(tally, classes, np.where(inside, kind_of, kinds.shape[1]), kinds.shape[1])
+        if types is None:
+            return None
+        has, type_of = types
+        outside = np.unique(kind_of[~inside])
+        if parts is not None:
+            has, type_of, more = gathered(has, type_of, parts)
+            outside = np.union1d(outside, more)
+        wanted = sums(kinds, has, outside)
+        rows = np.where(has.any(axis=1), (wanted @ kinds)[:, np.argmax(has, axis=1)], 0)
+        kept, told_of = (np.asarray(rows.any(axis=axis)) for axis in (1, 0))
+        labels = np.where(told_of[type_of], type_of, -1)
+        return [Family(frozen(labels), (wanted @ answers)[kept], rows[kept])] if kept.any() else []
+
+    def _classes(self, tally: Tally, facts: Iterable[Fact], column: str) -> Ints:
+        """Return classes of a column's cells that no fact, no filter and no missing bin tells apart."""
+        size, seen = self.domain[column].size, tally.domain.columns
+        found = np.zeros(size, dtype=np.int64)
+        told = [signatures(f.condition, column, size) for f in facts if f.condition is not None]
+        if any(fact.condition is None and column in fact.columns for fact in facts):
+            told.append(np.arange(size))
+        if column in seen:
+            told.append((tally.marks[seen.index(column)] < 0).astype(np.int64))
+            told += [] if tally.condition is None else [signatures(tally.condition, column, size)]
+        for each in told:
+            both = found * (int(each.max(initial=0)) + 1) + each
+            found = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return found
+
+
+def _every(domain: Domain, column: str, rows: int) -> Fact:
+    """Return the number of all rows as a known count."""
+    condition = Atom(column, np.ones(domain[column].size, dtype=bool))
+    stated = Count(f"every {column}", answer=rows)
+    return Fact(stated, (column,), condition, (), np.array(rows, dtype=np.int64))
+
+
+def _table(tally: Tally, parts: Ints | None, fact: Fact) -> list[Family]:
+    """Return what a marginal alone tells, however many counts it has."""
+    seen = tally.domain.columns
+    axes = [axis for axis, column in enumerate(seen) if column in fact.columns]
+    order = [fact.columns.index(seen[axis]) for axis in axes]
+    assert fact.answer is not None
+    gone = tuple(place for place in range(len(fact.columns)) if place not in order)
+    answer = fact.answer.sum(axis=gone).transpose(np.argsort(np.argsort(order)))
+    others = tuple(axis for axis in range(len(seen)) if axis not in axes)
+    passes = tally.sieve.passes
+    some, every = np.asarray(passes.any(axis=others)), np.asarray(passes.all(axis=others))
+    cells = np.ix_(*(tally.sieve.classes[axis] for axis in axes)) if axes else ...
+    own = np.zeros(1, dtype=np.int64)
+    for axis in axes:
+        own = (own[:, None] * tally.shape[axis] + np.maximum(tally.marks[axis], 0)).ravel()
+    bins, full = math.prod(tally.shape[axis] for axis in axes), every[cells].ravel()
+    totals = np.zeros(bins, dtype=np.int64)
+    np.add.at(totals, own[full], answer.ravel()[full])
+    known = np.zeros(bins, dtype=bool)
+    known[own[full]] = True
+    known[own[(some & ~every)[cells].ravel()]] = False  # the filter asks for more than the marginal tells
+    label = np.where(known, np.cumsum(known) - 1, -1).reshape(
+        [tally.shape[axis] if axis in axes else 1 for axis in range(len(seen))]
+    )
+    labels, totals = np.broadcast_to(label, tally.shape).reshape(-1), totals[known]
+    if parts is not None:
+        labels, totals = _merged(tally, labels, totals, parts)
+    return [Family(frozen(labels.copy()), totals)] if len(totals) else []
+
+
+def _merged(tally: Tally, labels: Ints, totals: Ints, parts: Ints) -> tuple[Ints, Ints]:
+    """Return known sums over parts of several bins: those that part no bins are added up."""
+    count, many = int(parts.max(initial=-1)) + 1, len(totals)
+    ends = np.column_stack([np.where(parts < 0, count, parts), np.where(labels < 0, many, labels)])
+    ends = ends[tally.sieve.occupied(tally.marks, tally.shape)] + [0, count + 1]
+    group = connect(np.concatenate([ends, [[count, count + 1 + many]]]), count + many + 2)
+    wrong, own = group[count], group[count + 1 : count + 1 + many]
+    kept, number = np.unique(own[own != wrong], return_inverse=True)
+    sums = np.bincount(number.reshape(-1), totals[own != wrong], len(kept)).astype(np.int64)
+    place = np.full(int(group.max()) + 1, -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    return place[group[:count]], sums
+
+
+def _nothing(tally: Tally) -> list[Family]:
+    """Return that bins without a cell that is counted hold no rows."""
+    empty = ~tally.sieve.occupied(tally.marks, tally.shape)
+    if not empty.any():
+        return []
+    labels = np.where(empty, np.cumsum(empty) - 1, -1)
+    return [Family(frozen(labels), np.zeros(int(empty.sum()), dtype=np.int64))]
