@@ -61,6 +61,11 @@ class Boxes(Question):
     condition: Condition | None = None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.domain.columns
+
+    @property
     def strategies(self) -> tuple[str, ...]:
         """Return what can be measured."""
         return (IDENTITY, HIERARCHICAL, MESH)

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
@@ -18,6 +19,7 @@ from pandas_blowfish.plan.marginals import JOINT, RESIDUAL
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.spans import Spans
@@ -63,7 +65,7 @@ def choose(
     """Return the plan of least expected squared error, or the one that was named.
 
     Args:
-        policy: The promise; refused here if no verb can keep it yet.
+        policy: The promise, with what is public about the table.
         asked: What is asked, in one or several ways that have the same answers.
         epsilon: What may be lost.
         query: The question as plain data, for the receipt.
@@ -72,14 +74,16 @@ def choose(
     names = _names(asked[0])
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
-    policy.require_supported()
     key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon)
     if key in _plans:
         _plans.move_to_end(key)
         return _plans[key]
 
+    paid = priced(policy, asked[0])
+    share = epsilon / paid.moved
+
     def built(every: bool) -> list[tuple[Measurement, int]]:
-        found = [_candidates(policy, each, epsilon, strategy, every) for each in asked]
+        found = [_candidates(paid.policy, each, share, strategy, every) for each in asked]
         return [(each, way) for way, some in enumerate(found) for each in some]
 
     tried = built(False)
@@ -91,11 +95,22 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if isinstance(tried[0][0], Identity) and tried[0][0].mse <= KEPT * best.mse:
         best, way = tried[0]
-    plan = Plan(
-        policy, epsilon, best, dict(query), lambda: [each for each, _ in built(True)], tuple(asked), way
-    )
+    considered = partial(_measurements, built)
+    plan = Plan(policy, epsilon, best, dict(query), considered, tuple(asked), way, paid)
     _keep(key, plan)
     return plan
+
+
+def priced(policy: Policy, asked: Asked) -> Price:
+    """Return what facts cost a question."""
+    if isinstance(asked, Question):
+        return price_of(policy, asked.columns)
+    tally = asked if isinstance(asked, Tally) else asked.compact().tally
+    return price_of(policy, tally.domain.columns, tally)
+
+
+def _measurements(built: Callable[[bool], list[tuple[Measurement, int]]]) -> list[Measurement]:
+    return [each for each, _ in built(True)]
 
 
 def _keep(key: Any, plan: Plan) -> None:
@@ -112,23 +127,23 @@ def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan
 
     What `auto` finds best may change with the version of an optimiser; what was measured does not.
     """
-    asked = plan.asked[way]
+    asked, policy, epsilon = plan.asked[way], plan.price.policy, plan.epsilon / plan.price.moved
     found: Measurement
     if isinstance(asked, Question):
-        found = asked.reread(plan.policy, plan.epsilon, strategy, form)
+        found = asked.reread(policy, epsilon, strategy, form)
         return replace(plan, measurement=found, way=way)
     tally = asked if isinstance(asked, Tally) else asked.tally
-    graph = plan.policy.graph.project(tally.domain.columns)
+    graph = policy.graph.project(tally.domain.columns)
     if isinstance(asked, Tally) or (strategy == Identity.name and not form):
-        return replace(plan, measurement=Identity.build(graph, tally, plan.epsilon), way=way)
+        return replace(plan, measurement=Identity.build(graph, tally, epsilon), way=way)
     asked = asked.compact()
     axis = line(graph, asked.tally)
     if strategy == Tree.name:
-        found = Tree(asked, axis, plan.epsilon)
+        found = Tree(asked, axis, epsilon)
     elif strategy == Dawa.name:
-        found = Dawa(Tree(asked, axis, plan.epsilon))
+        found = Dawa(Tree(asked, axis, epsilon))
     else:
-        found = Nested.from_form(strategy, asked, axis, plan.epsilon, form)
+        found = Nested.from_form(strategy, asked, axis, epsilon, form)
     return replace(plan, measurement=found, way=way)
 
 

@@ -60,6 +60,11 @@ class Queries(Question):
     groups: int
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.tally.domain.columns
+
+    @property
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the strategies that can be asked for."""
         return (IDENTITY, DIRECT, OPTIMISED, *(LINES if self.ordered else ()))

@@ -61,6 +61,11 @@ class Marginals(Question):
         return cls(domain.select([*names, *hidden]), asked, condition)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.domain.columns
+
+    @property
     def strategies(self) -> tuple[str, ...]:
         """Return what can be measured."""
         alone = (Identity.name,) if len(self.asked) == 1 else ()

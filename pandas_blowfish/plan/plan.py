@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.price import Price
 from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
@@ -45,6 +46,7 @@ class Plan:
         considered: Makes every measurement that may be the best.
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
+        price: What public facts cost: what one moved record may do, and how many move.
     """
 
     policy: Policy
@@ -53,7 +55,8 @@ class Plan:
     query: Mapping[str, Any]
     considered: Callable[[], list[Measurement]]
     asked: tuple[Tally | Spans | Question, ...]
-    way: int = 0
+    way: int
+    price: Price
 
     @property
     def strategy(self) -> str:
@@ -62,8 +65,8 @@ class Plan:
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours."""
-        return self.measurement.sensitivity
+        """Return the largest L1 change of the noisy rows between neighbours, or a bound for it."""
+        return self.price.moved * self.measurement.sensitivity
 
     @property
     def cost(self) -> Fraction:
@@ -106,7 +109,7 @@ class Plan:
     @property
     def proof(self) -> str:
         """Return the privacy argument in one paragraph."""
-        return self.measurement.proof
+        return self.price.proof + self.measurement.proof
 
     @property
     def values(self) -> int:
@@ -141,7 +144,8 @@ class Plan:
     @cached_property
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
-        rows = [(each.name, each.sensitivity, each.mse) for each in self.considered()]
+        moved = self.price.moved
+        rows = [(each.name, moved * each.sensitivity, each.mse) for each in self.considered()]
         table = pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
             "mse", kind="stable"
         )
@@ -150,15 +154,17 @@ class Plan:
     def privacy_loss(self) -> Fraction | float:
         """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon).
 
-        What measures as the rows suggest has no matrix to enumerate: its proven bound is returned.
+        With public facts that an edge touches it is that of one moved record, between any cells that agree
+        on the public columns, times how many may move. What measures as the rows suggest has no matrix to
+        enumerate: its proven bound is returned.
         """
         if isinstance(self.measurement, Dawa):
-            return self.measurement.loss
+            return self.price.moved * self.measurement.loss
         matrix = self.matrix()  # refused where there are no cells, or too many
-        edges = self.policy.graph.project(self.domain.columns).edges()
+        edges = self.price.policy.graph.project(self.domain.columns).edges()
         if isinstance(self.measurement, Mesh):
-            return mesh_loss(self.measurement, edges)
-        return edge_loss(matrix, self.scales, edges).value
+            return self.price.moved * mesh_loss(self.measurement, edges)
+        return self.price.moved * edge_loss(matrix, self.scales, edges).value
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
@@ -167,13 +173,19 @@ class Plan:
             "query": self.call,
             "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
             "strategy": self.strategy,
-            "costs": f"epsilon {self.cost}" if noisy else "nothing: no edge of the policy changes the answer",
+            "costs": f"epsilon {self.cost}" if noisy else f"nothing: {self._why_free()}",
             "sensitivity": str(self.sensitivity),
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact for free": self._free(),
             **self._middles(),
+            **({"public facts": self.price.said()} if self.policy.constraints else {}),
         }
+
+    def _why_free(self) -> str:
+        if self.price.touched and not self.price.found.count:
+            return self.price.rule
+        return "no edge of the policy changes the answer"
 
     def _middles(self) -> dict[str, str]:
         """Return how far values are from what they are read as, where they are."""

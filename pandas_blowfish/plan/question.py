@@ -19,6 +19,11 @@ class Question(ABC):
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the strategies that can be asked for."""
 
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+
     @abstractmethod
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool

@@ -147,7 +147,7 @@ def _polish(nest: Nest, patterns: Ints, weights: Floats, asked: Spans, most: int
 
     def error(logs: Floats) -> float:
         tried = np.exp(np.clip(np.append(0.0, logs), -6, 6))
-        return float(np.log(_error(nest, patterns, tried, asked)))
+        return float(np.log(max(_error(nest, patterns, tried, asked), 1e-300)))  # 0 where nothing is asked
 
     start = np.log(weights[1:] / weights[0])
     around = np.vstack([start, start + 0.4 * np.eye(len(start))])

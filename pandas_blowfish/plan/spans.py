@@ -120,35 +120,43 @@ class Spans:
 
     def variances(self, spread: Spread) -> Floats:
         """Return the variance of every answer."""
+        found = self._by_line(spread)
+        return np.tile(found[0], self.groups) if len(found) == 1 else found.ravel()
+
+    def _by_line(self, spread: Spread) -> Floats:
+        """Return the variances of each line's answers; a single row where all lines are alike."""
         if self.kind == "cells" and not spread.nest.line.open:
-            return np.tile(spread.atoms(), self.groups)
+            return spread.atoms()[None]
         if self.kind == "prefixes" and not (spread.nest.line.open or spread.nest.layout.mirrored):
             each = np.maximum(spread.prefixes(), 0.0)
             each[spread.nest.segments.end - 1] = 0.0
-            return np.tile(each, self.groups)
+            return each[None]
         starts, stops = self.ends
         if (stops == starts).any():  # of nothing
-            found = np.zeros((self.groups, len(starts)))
             some = stops > starts
-            found[:, some] = self.only(starts[some], stops[some]).variances(spread).reshape(self.groups, -1)
-            return found.ravel()
+            inner = self.only(starts[some], stops[some])._by_line(spread)
+            found = np.zeros((len(inner), len(starts)))
+            found[:, some] = inner
+            return found
         ranged, cuts = spread.ranges(starts, stops), spread.cuts()
         line = spread.nest.line
         if not line.open:  # from one segment's edge to another's everything is exact
             known = np.append(line.starts, self.size)
             exact = np.isin(starts, known) & np.isin(stops, known)
-            return np.tile(np.where(exact, 0.0, np.maximum(ranged.base, 0.0)), self.groups)
+            return np.where(exact, 0.0, np.maximum(ranged.base, 0.0))[None]
+        if (cuts == cuts[:1]).all():
+            cuts = cuts[:1]
         before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
         last, after = ranged.last, np.minimum(ranged.first + 1, ranged.last)
         less = ranged.low**2 * cuts[:, ranged.first] + ranged.high**2 * cuts[:, last]
         less += np.where(ranged.first == last, 0.0, before[:, last] - before[:, after])
         left = ranged.base - less
-        return np.where(left > 1e-12 * ranged.base, left, 0.0).ravel()
+        return np.where(left > 1e-12 * ranged.base, left, 0.0)
 
     def mean_variance(self, spread: Spread) -> float:
         """Return the mean variance of the answers; in linear time for every range, too."""
         if self.kind != "all":
-            return float(self.variances(spread).mean())
+            return float(self._by_line(spread).mean())
         k = self.size
         prefixes = Spans(self.tally, "prefixes", self.given, self.labels, self.shown)
         each = float(prefixes.variances(spread).sum()) / self.groups

@@ -44,6 +44,12 @@ class Totals(Question):
     rows: int | None = None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        names = (*self.tally.domain.columns, *(attribute.name for attribute in self.attributes))
+        return tuple(dict.fromkeys(names))
+
+    @property
     def strategies(self) -> tuple[str, ...]:
         """Return the one way to measure sums."""
         return (Sums.name,)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import DomainTooLargeError, UnknownStrategyError, UnsupportedPolicyError
+from pandas_blowfish.errors import DomainTooLargeError, UnknownStrategyError
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -81,12 +81,6 @@ def test_unknown_strategies_and_unsupported_policies_are_refused():
     """What cannot be kept is not promised."""
     with pytest.raises(UnknownStrategyError, match="identity"):
         _line(9).plan.hist("x", strategy="magic")
-    policy = bf.Policy(Domain((integers("x", 0, 5),)), constraints=[bf.Marginal("x")])
-    for ask in (policy.plan, policy.plan.where("x > 2"), policy.plan.groupby("x")):
-        with pytest.raises(UnsupportedPolicyError):
-            ask.count()
-    with pytest.raises(UnsupportedPolicyError):
-        policy.plan.hist("x")
 
 
 def test_a_plan_of_a_filter_and_groups_says_so():

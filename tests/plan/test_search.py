@@ -6,11 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.plan import search as module
 from pandas_blowfish.plan.nest import Layout, Nest
 from pandas_blowfish.plan.search import search
 from pandas_blowfish.plan.strategy import hierarchical, ordered_hierarchical
 from pandas_blowfish.plan.strategy.nested import Nested
+from pandas_blowfish.policy.domain import Domain, integers
 
 
 @pytest.fixture(autouse=True)
@@ -134,3 +136,12 @@ def test_nothing_to_hide_needs_no_search(line_of):
 
     assert layout == Layout(None, ())
     assert weights == ()
+
+
+def test_a_range_of_nothing_is_planned_without_a_murmur():
+    """Cells that the filter leaves out have no error to make smaller."""
+    policy = bf.Policy(Domain((integers("a", 0, 4),)), presence=True)
+
+    plan = policy.plan.where("a in [2, 4]").range("a", [(3, 3)], strategy="hierarchical")
+
+    assert plan.mse == 0

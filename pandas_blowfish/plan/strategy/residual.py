@@ -135,9 +135,10 @@ class Residual(Weighted):
     @cached_property
     def variances(self) -> Floats:
         """Return the variance of each answer before shape constraints, asked table after asked table."""
-        return self.question.listed({each: self._table_variances(each) for each in self.question.sets})
+        return self.question.listed({each: self.table_variances(each) for each in self.question.sets})
 
-    def _table_variances(self, places: Places) -> Floats:
+    def table_variances(self, places: Places) -> Floats:
+        """Return the variance of each kept cell of an asked table, before shape constraints."""
         sizes = self.question.sizes
         total = np.zeros([sizes[place] for place in places])
         for many in range(len(places) + 1):

@@ -1,0 +1,167 @@
+"""What public facts cost: how many records a neighbour moves, and where each may go. Never sees rows.
+
+Every verb is planned under `Price.policy` at epsilon / moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import pandas as pd
+
+from pandas_blowfish.plan.given import Given
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.constraint_graph import ConstraintGraph, constraint_graph
+from pandas_blowfish.policy.moved import KNOWN, MOST, UNTOUCHED, Moved, moved
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import full, public
+from pandas_blowfish.policy.signature import signatures_of
+
+FEW = 12  # facts whose own cost a plan spells out
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What neighbours of a policy are, in terms of single moved records.
+
+    Attributes:
+        stated: The policy with its facts.
+        policy: What one moved record may do: the policy itself while no fact is touched, else its closure.
+        found: The rule for the number of moved records.
+    """
+
+    stated: Policy
+    policy: Policy
+    found: Moved
+
+    @property
+    def touched(self) -> bool:
+        """Tell whether some edge changes a known count."""
+        return self.found.rule != UNTOUCHED
+
+    @property
+    def moved(self) -> int:
+        """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
+        return min(max(self.found.count, 1), MOST)
+
+    @property
+    def records(self) -> int:
+        """Return how many records differ at most; some may bring back what others take."""
+        return min(max(self.found.records, 1), MOST)
+
+    @property
+    def rule(self) -> str:
+        """Return the rule in words."""
+        return self.found.why
+
+    @cached_property
+    def graph(self) -> ConstraintGraph | None:
+        """Return the constraint graph; None where a record may lift or lower two known counts at once."""
+        stated = self.stated
+        found = signatures_of(stated.facts, stated.domain, stated.public_columns, stated.presence)
+        return None if found is None else constraint_graph(found)
+
+    @property
+    def proof(self) -> str:
+        """Return why the plan keeps the promise in spite of the facts; "" without any."""
+        if not self.stated.constraints:
+            return ""
+        if not self.touched:
+            return "No edge changes what is public about the table, so the facts cost nothing. "
+        if self.found.rule == KNOWN:
+            return f"Public facts: {self.rule}. "
+        return (
+            f"Public facts: {self.rule}. Counts of neighbouring tables differ by at most {self.moved} moved "
+            "records, each between cells that agree on the public columns; what follows is about one such "
+            f"record at epsilon / {self.moved}, and {self.moved} of them lose {self.moved} times as much. "
+        )
+
+    def said(self) -> str:
+        """Return what facts do to a plan, in a line."""
+        many = len(self.stated.constraints)
+        named = f"{many:,} fact{'s' * (many > 1)}"
+        if not self.touched:
+            return f"{named}, cost nothing: no edge changes a known count"
+        if self.found.rule == KNOWN:
+            return f"{named}: {self.rule}"
+        far = f"neighbours differ by up to {self.moved:,} moved record{'s' * (self.moved > 1)}"
+        return f"{named}: {far} ({self.found.rule}: {self.rule})"
+
+    @cached_property
+    def costs(self) -> pd.DataFrame:
+        """Return for each fact what it interacts with and how many records would move without it."""
+        rows = []
+        for number, fact in enumerate(self.stated.facts):
+            together = sorted(
+                {other for part in self.found.interacting if number in part for other in part} - {number}
+            )
+            names = [self.stated.facts[other].text for other in together[:FEW]]
+            left = [each for place, each in enumerate(self.stated.constraints) if place != number]
+            without = price(self.stated.with_facts(left))
+            rows.append((fact.text, ", ".join(names), self.moved, without.moved, not without.touched))
+        names = ["fact", "interacts with", "moved", "moved without it", "then free"]
+        return pd.DataFrame(rows, columns=names).set_index("fact")
+
+
+@lru_cache(maxsize=64)
+def price(policy: Policy) -> Price:
+    """Return what a policy's facts cost.
+
+    Proof note:
+        Requires: `moved` (its own note).
+        Ensures:  a release that loses at most epsilon / moved between any two tables that differ by one
+                  edge of `Price.policy` loses at most epsilon between neighbours of the policy.
+        Because:  the histograms of neighbours, all that is measured, differ by at most `moved` moves of one
+                  record between cells that agree on the public columns or, with presence, to or from
+                  "absent"; every such move is an edge of the closure, so the loss is at most that of `moved`
+                  edges one after another. Tables on the way need not satisfy the facts: what is measured
+                  is defined on all tables, and what moves away was there. With no fact
+                  touched a neighbour is one edge. Where the facts leave one table nothing changes at all.
+        Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
+    """
+    found = moved(policy)
+    if found.rule == UNTOUCHED:
+        return Price(policy, policy, found)
+    if found.rule == KNOWN:
+        return Price(policy, _settled(policy), found)
+    return Price(policy, closure(policy), found)
+
+
+def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = None) -> Price:
+    """Return what facts cost a question about some columns: nothing where the facts themselves tell it.
+
+    Args:
+        policy: The promise.
+        columns: All columns that the question looks at, its filter and groups included.
+        tally: The counts that its answers are made of, if they are.
+
+    Proof note:
+        Requires: the question looks at `columns` alone, or its answers are sums of the counts of `tally`.
+        Ensures:  as `price`.
+        Because:  neighbours have the same known counts, and number of rows where that is public, so what
+                  follows from them is the same in both.
+        Checked:  tests/plan/test_price.py::test_what_a_marginal_tells_is_exact,
+                  tests/plan/test_price.py::test_what_facts_tell_is_exact
+    """
+    found = price(policy)
+    if not found.touched or found.found.rule == KNOWN:
+        return found
+    told = [fact for fact in policy.facts if fact.condition is None and set(columns) <= set(fact.columns)]
+    if not told and (tally is None or not Given.open(policy).settles(tally)):
+        return found
+    why = f"the answer follows from {told[0].text}" if told else "the answer follows from the facts"
+    why += ", which is public" if told else ", which are public"
+    return replace(found, policy=_settled(policy), found=Moved(0, 0, KNOWN, why, found.found.interacting))
+
+
+def closure(policy: Policy) -> Policy:
+    """Return the policy of single moved records: any value for any other, but for public columns."""
+    secrets = {name: public() if name in policy.public_columns else full() for name in policy.domain.columns}
+    return Policy(policy.domain, secrets=secrets, presence=policy.presence)
+
+
+def _settled(policy: Policy) -> Policy:
+    """Return the policy under which nothing about the table is secret any more."""
+    return Policy(policy.domain, secrets={name: public() for name in policy.domain.columns})
