@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.infer.solved import Solved, without_dust
+from pandas_blowfish.infer.agree import agree
+from pandas_blowfish.infer.conditioned import steady_inverse
+from pandas_blowfish.infer.solved import Solved, moved_from, without_dust
+from pandas_blowfish.infer.system import System
+from pandas_blowfish.plan.given import Family, Given
+from pandas_blowfish.plan.leveled import Leveled
 from pandas_blowfish.plan.strategy.levels import Levels, summed
 from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.policy.graph import Ints
@@ -19,9 +24,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Tuple = tuple[int, ...]
+MAX_WORK = 200_000_000  # numbers that are added up for how errors of atoms go together
 
 
-def solve_levels(measurement: Levels, values: Ints, post: bool | str) -> Solved:
+def solve_levels(measurement: Levels, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return the answers of tables of nodes.
 
     Proof note:
@@ -38,18 +44,30 @@ def solve_levels(measurement: Levels, values: Ints, post: bool | str) -> Solved:
         leaves = _leaves(measurement, values)
         for axis, each in enumerate(ladders):
             leaves = np.take(leaves, each.leaf_of, axis=axis)
-    most = None
+    most, exact = None, []
     if measurement.still is not None:
         rows = math.prod(measurement.shape(measurement.still))
-        most = float(values[len(values) - rows :].sum())
-    return _answers(measurement.question, leaves, most, post)
+        totals = values[len(values) - rows :].astype(np.float64)
+        most, exact = float(totals.sum()), [Family(_product(_parts(measurement)), totals)]
+    known = leaves
+    families = given.over(measurement.question.counted) if given and leaves is not None else []
+    if families and leaves is not None:
+        whole = [*families, *exact]
+        flat = _conditioned(measurement, leaves, System.made(whole, leaves.size))
+        known = agree(flat, whole, positive=False).reshape(leaves.shape)
+    return _answers(measurement.question, leaves, known, most, post)
 
 
-def solve_mesh(measurement: Mesh, values: Ints, post: bool | str) -> Solved:
+def solve_mesh(measurement: Mesh, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return the answers of noisy cells: sums, in which flows inside a box cancel."""
     atoms = [int(each.max(initial=-1)) + 1 for each in measurement.question.atoms]
     cells = values.astype(np.float64).reshape(atoms) / measurement.whole
-    return _answers(measurement.question, cells, float(np.rint(cells.sum())), post)
+    families, known = given.over(measurement.question.counted) if given else [], cells
+    if families:
+        label = _product(_closed(measurement))
+        exact = Family(label, np.rint(np.bincount(label, cells.ravel())))
+        known = agree(cells.ravel(), [*families, exact], positive=False).reshape(cells.shape)
+    return _answers(measurement.question, cells, known, float(np.rint(cells.sum())), post)
 
 
 def _leaves(measurement: Levels, values: Ints) -> Floats:
@@ -69,10 +87,7 @@ def _leaves(measurement: Levels, values: Ints) -> Floats:
     finest = tuple(each.levels - 1 for each in leveled.ladders)
     total = np.zeros(measurement.shape(finest))
     for effect, told in sums.items():
-        centred = told / weights[effect]
-        for axis, level in enumerate(effect):
-            if level:
-                centred = centred - _mean(centred, axis, leveled.ladders[axis].counts[level - 1])
+        centred = _centred(told / weights[effect], effect, leveled)
         total += _spread(centred, total.shape) / leveled.ratio(finest, effect)
     if measurement.still is not None:
         shape = measurement.shape(measurement.still)
@@ -80,6 +95,65 @@ def _leaves(measurement: Levels, values: Ints) -> Floats:
         gap = exact - summed(total, shape)
         total += _spread(gap, total.shape) / leveled.ratio(finest, measurement.still)
     return total
+
+
+def _parts(measurement: Levels) -> list[tuple[Ints, int]]:
+    """Return for each column the part of each atom, and how many: totals of products of parts are exact."""
+    assert measurement.still is not None
+    pairs = zip(measurement.leveled.ladders, measurement.still, strict=True)
+    return [(each.leaf_of // each.width(level), each.counts[level]) for each, level in pairs]
+
+
+def _closed(measurement: Mesh) -> list[tuple[Ints, int]]:
+    """Return for each column the part of each atom that no noise flows out of, and how many."""
+    groups = measurement.question.atoms[: measurement.question.groups]
+    parts = [np.arange(int(each.max(initial=-1)) + 1) for each in groups]
+    parts += [np.append(0, np.cumsum(~each)) for each in measurement.crossings.open]
+    return [(each, int(each.max(initial=-1)) + 1) for each in parts]
+
+
+def _product(parts: list[tuple[Ints, int]]) -> Ints:
+    """Return the part of each atom of a product of columns, in C order."""
+    label = np.zeros(1, dtype=np.int64)
+    for each, many in parts:
+        label = (label[:, None] * many + each).ravel()
+    return label
+
+
+def _conditioned(measurement: Levels, cells: Floats, system: System) -> Floats:
+    """Return counts of atoms nearer to known sums, each moved as far as its error goes along with theirs.
+
+    Errors of different effects are independent, so the covariances of atoms are a sum of projections, one an
+    effect. Left as they are where that would take too long.
+    """
+    leveled, ladders = measurement.leveled, measurement.leveled.ladders
+    effects = measurement.effect_variances
+    finest = tuple(each.levels - 1 for each in ladders)
+    whole = measurement.shape(finest)
+    if system.many * math.prod(whole) * max(len(effects), 1) > MAX_WORK or not effects:
+        return cells.ravel()
+    places = np.ix_(*(each.leaf_of for each in ladders))
+    rows = np.append(system.matrix.toarray(), np.zeros((system.many, 1)), axis=1)[:, system.of]
+    pulls = np.zeros((system.many, cells.size))
+    for number, row in enumerate(rows):
+        leaves = np.zeros(whole)
+        leaves[places] = row.reshape(cells.shape)
+        pull = np.zeros(whole)
+        for effect, variance in effects.items():
+            centred = _centred(summed(leaves, measurement.shape(effect)), effect, leveled)
+            pull += variance / leveled.ratio(finest, effect) ** 2 * _spread(centred, whole)
+        pulls[number] = pull[places].ravel()
+    inverse = steady_inverse(rows @ pulls.T, float(measurement.variances.max(initial=0.0)))
+    prices = inverse @ (system.totals - system.sums(cells.ravel()))
+    return np.asarray(cells.ravel() + prices @ pulls)
+
+
+def _centred(table: Floats, effect: Tuple, leveled: Leveled) -> Floats:
+    """Return what of a table of nodes is no mean over nodes above."""
+    for axis, level in enumerate(effect):
+        if level:
+            table = table - _mean(table, axis, leveled.ladders[axis].counts[level - 1])
+    return table
 
 
 def _spread(table: Floats, shape: Tuple) -> Floats:
@@ -97,8 +171,23 @@ def _mean(table: Floats, axis: int, count: int) -> Floats:
     return np.repeat(table.reshape(cut).mean(axis=axis + 1), many, axis=axis)
 
 
-def _answers(question: Boxes, cells: Floats | None, most: float | None, post: bool | str) -> Solved:
-    """Return the sums of boxes of atoms for every group, cut to what counts can be if wanted."""
+def _answers(
+    question: Boxes, noisy: Floats | None, cells: Floats | None, most: float | None, post: bool | str
+) -> Solved:
+    """Return the sums of boxes of atoms for every group, cut to what counts can be if wanted.
+
+    `noisy` are the counts of atoms as measured, `cells` those that agree with what is known.
+    """
+    found = _boxes(question, cells)
+    raw = found if cells is noisy else _boxes(question, noisy)
+    shift = moved_from(raw, found).shift
+    if post:
+        found = np.clip(found, 0.0, np.inf if most is None else most)
+    return Solved(without_dust(found), shift, most)
+
+
+def _boxes(question: Boxes, cells: Floats | None) -> Floats:
+    """Return the sums of boxes of atoms, groups outermost."""
     groups = [int(size) for size in question.domain.shape[: question.groups]]
     answers = np.zeros((*groups, len(question.some)))
     boxes = np.flatnonzero(question.some)
@@ -114,7 +203,4 @@ def _answers(question: Boxes, cells: Floats | None, most: float | None, post: bo
             inner = inner + sign * cells[at]
         kept = [np.flatnonzero(question.atoms[place] >= 0) for place in range(question.groups)]
         answers[np.ix_(*kept, boxes)] = inner
-    found = answers.ravel()
-    if post:
-        found = np.clip(found, 0.0, np.inf if most is None else most)
-    return Solved(without_dust(found), (0.0, 0.0), most)
+    return answers.ravel()

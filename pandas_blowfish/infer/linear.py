@@ -8,19 +8,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.infer.agree import agree
+from pandas_blowfish.infer.conditioned import steady_inverse
 from pandas_blowfish.infer.simplex import shape
-from pandas_blowfish.infer.solved import Solved, without_dust
-from pandas_blowfish.plan.strategy.linear import Linear
+from pandas_blowfish.infer.solved import Solved, moved_from, without_dust
+from pandas_blowfish.infer.system import System
+from pandas_blowfish.plan.atoms import indicator
+from pandas_blowfish.plan.given import Family, Given
+from pandas_blowfish.plan.strategy.linear import Linear, multiples
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
 MAX_FITTED = 300  # atoms up to which non-negative counts are fitted to the measured rows
 DUST = 1e-7  # how near a whole number an answer is taken for it
 FIRM = 1e3  # the weight of exact totals in such a fit
+LOOSE = 1e10  # how far a count that was not measured moves beside one that was
 
 
-def from_rows(measurement: Linear, values: Ints, post: bool | str) -> Solved:
+def from_rows(measurement: Linear, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return the answers: unbiased ones of least variance, or those of non-negative counts.
+
+    Both agree with known answers of public facts that are sums of atoms.
 
     Proof note:
         Requires: the inputs are a release already paid for.
@@ -36,20 +44,23 @@ def from_rows(measurement: Linear, values: Ints, post: bool | str) -> Solved:
         np.rint(queries[:, atoms.first_of_total] @ totals) if len(totals) else np.zeros(len(atoms.changing))
     )
     counts = _counts(measurement, noisy, totals)
+    families = given.over(measurement.tally, atoms.of_bin) if given else []
+    known = [*families, Family(atoms.links.parts, totals)] if families else []
     if counts is None:
         row, multiple = measurement.single
         answers = multiple * noisy[row]
         shaped = _signed(measurement, answers) if post else answers
+        shaped = _replaced(measurement, shaped, known) if known else shaped
     else:
         answers = np.asarray(queries @ counts)
-        shaped = np.asarray(queries @ _shaped(measurement, counts, noisy, totals)) if post else answers
+        if known:
+            shaped = np.asarray(queries @ _agreed(measurement, counts, noisy, known, positive=bool(post)))
+        else:
+            shaped = np.asarray(queries @ _shaped(measurement, counts, noisy, totals)) if post else answers
     answers, shaped = (
         without_dust(np.where(atoms.changing, each, exact), DUST) for each in (answers, shaped)
     )
-    if not post:
-        return Solved(answers, (0.0, 0.0))
-    moved = answers - shaped
-    return Solved(shaped, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))))
+    return moved_from(answers, shaped)
 
 
 def _counts(measurement: Linear, noisy: Floats, totals: Floats) -> Floats | None:
@@ -92,16 +103,59 @@ def _shaped(measurement: Linear, counts: Floats, noisy: Floats, totals: Floats) 
 
 def _fitted(measurement: Linear, noisy: Floats, totals: Floats) -> Floats | None:
     """Return the non-negative counts that fit the rows best, with exact totals; None if the fit fails."""
+    atoms = measurement.atoms
+    found = _fit(measurement, noisy, atoms.total_rows.toarray(), totals)
+    return None if found is None else shape(found, atoms.links.parts, totals).counts
+
+
+def _fit(measurement: Linear, noisy: Floats, firm: Floats, totals: Floats) -> Floats | None:
+    """Return non-negative counts that fit the rows best, and firm rows nearly; None if the fit fails."""
     from scipy.optimize import nnls
 
-    atoms = measurement.atoms
     rows, unit = measurement.rows.toarray(), float(measurement.sensitivity)
-    matrix = np.concatenate([rows / unit, FIRM * atoms.total_rows.toarray()])
+    matrix = np.concatenate([rows / unit, FIRM * firm])
     try:
-        found = np.asarray(nnls(matrix, np.concatenate([noisy / unit, FIRM * totals]))[0])
+        return np.asarray(nnls(matrix, np.concatenate([noisy / unit, FIRM * totals]))[0])
     except RuntimeError:  # too many steps
         return None
-    return shape(found, atoms.links.parts, totals).counts
+
+
+def _agreed(
+    measurement: Linear, counts: Floats, noisy: Floats, known: list[Family], *, positive: bool
+) -> Floats:
+    """Return counts of atoms that agree with known sums; unbiased ones, or none of them negative."""
+    counted, size = measurement.measured_atoms, measurement.atoms.count
+    if counted is not None:  # what is not counted takes what is left
+        return agree(counts, known, positive=positive, spread=np.where(counted, 1.0, LOOSE))
+    system = System.made(known, size)
+    rows = np.append(system.matrix.toarray(), np.zeros((system.many, 1)), axis=1)[:, system.of]
+    if positive and size <= MAX_FITTED and len(noisy):
+        fit = _fit(measurement, noisy, rows, system.totals)
+        if fit is not None:
+            return agree(fit, known, positive=True, spread=fit + max(1.0, float(fit.mean())))
+    assert measurement.estimator is not None
+    made, own = measurement.estimator, measurement.rows.toarray()
+    told = made.fit @ own + made.held @ measurement.atoms.total_rows.toarray()
+    left, values, _ = np.linalg.svd(rows - rows @ told)
+    sums = left[:, int((values > DUST).sum()) :].T  # of known sums, what the measured rows tell at all
+    spread = made.covariance
+    pull = spread @ (sums @ rows).T
+    inverse, found = steady_inverse(sums @ rows @ pull, float(spread.max(initial=0.0))), counts
+    for _ in range(2):  # once more for what rounding leaves
+        found = found + pull @ (inverse @ (sums @ (system.totals - rows @ found)))
+    return agree(found, known, positive=True) if positive else found
+
+
+def _replaced(measurement: Linear, answers: Floats, known: list[Family]) -> Floats:
+    """Return answers, those whose queries are multiples of known sums by these."""
+    from scipy.sparse import csr_array
+
+    system = System.made(known, measurement.atoms.count)
+    rows = csr_array(system.matrix @ indicator(system.of, system.matrix.shape[1]))
+    rows.data = np.rint(rows.data).astype(np.int64)
+    rows.sort_indices()
+    row, multiple = multiples(measurement.atoms.queries, rows)
+    return np.where(multiple != 0, multiple * np.append(system.totals, 0.0)[row], answers)
 
 
 def _signed(measurement: Linear, answers: Floats) -> Floats:

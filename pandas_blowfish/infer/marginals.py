@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.infer.simplex import shape
-from pandas_blowfish.infer.solved import Solved, without_dust
+from pandas_blowfish.infer.solved import Solved, moved_from, without_dust
+from pandas_blowfish.infer.together import Together
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.strategy.residual import Residual
 from pandas_blowfish.policy.graph import Ints
 
@@ -35,7 +37,7 @@ class Source:
     variance: float
 
 
-def solve_marginals(measurement: Residual, values: Ints, post: bool | str) -> Solved:
+def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return the asked tables, one after another, each in the order asked.
 
     Args:
@@ -43,6 +45,7 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str) -> So
         values: The noisy value of every measured row.
         post: False for the unbiased estimates; True the same, and a single table is made non-negative;
             "nonnegative": the nearest that agree and are not negative.
+        given: Public facts with known answers; each holds in every table that can tell it.
 
     Proof note:
         Requires: a release already paid for.
@@ -60,15 +63,18 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str) -> So
     if any(each is not None for each in held.values()):  # linear, so what was unbiased stays so
         tables = _projected(measurement, tables, totals, held, positive=False)
     before = without_dust(question.listed(tables))
+    known = Together.of(measurement, tables, given) if given else None
+    if known is not None and known.facts:
+        positive = post == NONNEGATIVE or (bool(post) and len(question.asked) == 1)
+        tables = known.agreed(tables, positive=positive)
+        return moved_from(before, without_dust(question.listed(tables)), most)
     if not post:
         return Solved(before, (0.0, 0.0), most)
     if post == NONNEGATIVE:
         tables = _projected(measurement, tables, totals, held, positive=True)
     if len(question.asked) == 1:
         tables = {places: _shaped(measurement, places, table) for places, table in tables.items()}
-    answers = without_dust(question.listed(tables))
-    moved = before - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
+    return moved_from(before, without_dust(question.listed(tables)), most)
 
 
 def _split(measurement: Residual, values: Ints) -> tuple[list[Source], dict[Places, Floats]]:

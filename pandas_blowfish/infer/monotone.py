@@ -19,7 +19,7 @@ def monotone(
         positions: Cumulative counts, lines x (atoms + 1).
         starts: The first atom of each segment.
         exact: Whether a segment's total is exact, lines x segments.
-        weights: How much each position counts, one a position; None for alike.
+        weights: How much each position counts, one a position, or lines x positions; None for alike.
 
     Examples:
         >>> monotone(np.array([[0.0, 3.0, 1.0, 4.0]]), np.array([0]), np.array([[True]])).tolist()
@@ -39,12 +39,13 @@ def monotone(
     wholes = positions[:, ends] - positions[:, starts]
     tops = np.where(exact, wholes, np.inf)
     fits = {}
+    weights = None if weights is None else np.broadcast_to(weights, positions.shape)
     for number in np.flatnonzero(ends - starts > 1):
         start, end = int(starts[number]), int(ends[number])
         for row in range(len(positions)):
             fixed = bool(exact[row, number])
             inside = positions[row, start + 1 : end + 1 - fixed] - positions[row, start]
-            own = None if weights is None else weights[start + 1 : end + 1 - fixed]
+            own = None if weights is None else weights[row][start + 1 : end + 1 - fixed]
             fit = np.clip(isotonic_regression(inside, weights=own).x, 0.0, max(tops[row, number], 0.0))
             out[row, start + 1 : end + 1 - fixed] = fit
             fits[row, number] = fit[-1] if len(fit) else 0.0

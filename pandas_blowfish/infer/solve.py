@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.infer.agree import agree, settled
 from pandas_blowfish.infer.boxes import solve_levels, solve_mesh
+from pandas_blowfish.infer.conditioned import conditioned
 from pandas_blowfish.infer.forest import from_buckets, from_tree
 from pandas_blowfish.infer.least_squares import estimate
 from pandas_blowfish.infer.linear import from_rows
 from pandas_blowfish.infer.marginals import solve_marginals
 from pandas_blowfish.infer.monotone import monotone
 from pandas_blowfish.infer.simplex import shape
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.infer.solved import Solved, moved_from, without_dust
+from pandas_blowfish.infer.system import System
 from pandas_blowfish.infer.total import solve_totals
+from pandas_blowfish.plan.given import Family, Given
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.spans import Spans
@@ -30,33 +36,65 @@ from pandas_blowfish.plan.strategy.residual import Residual
 from pandas_blowfish.plan.strategy.total import Sums
 from pandas_blowfish.plan.strategy.tree import Tree
 from pandas_blowfish.plan.strategy.woven import Woven
-from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.graph import Ints, frozen
 
 Floats = NDArray[np.float64]
 LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
 
 
-def solve(measurement: Measurement, values: Ints, *, post: bool | str) -> Solved:
-    """Return the answers of a measurement: the unbiased ones, or the nearest of the right shape."""
-    return SOLVERS[type(measurement)](measurement, values, post)
+def solve(measurement: Measurement, values: Ints, *, post: bool | str, given: Given | None = None) -> Solved:
+    """Return the answers of a measurement: the unbiased ones, or the nearest of the right shape.
+
+    Args:
+        measurement: What was measured.
+        values: The noisy value of every measured row.
+        post: False for unbiased answers; else counts are of the right shape.
+        given: Public facts with known answers, which the result agrees with.
+    """
+    return SOLVERS[type(measurement)](measurement, values, post, given or None)
 
 
-def _lines(measurement: Nested | Tree | Dawa, values: Ints, post: bool | str) -> Solved:
+def _lines(measurement: Nested | Tree | Dawa, values: Ints, post: bool | str, given: Given | None) -> Solved:
     asked = measurement.asked
     noisy = _pinned(measurement.line, _positions(measurement, values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
-    if not post:
+    families = given.over(measurement.tally) if given else []
+    if not post and not families:
         return Solved(asked.answers(noisy), (0.0, 0.0), most)
-    shaped = _shaped(measurement, noisy)
-    answers = asked.answers(shaped)
+    if families:
+        answers = without_dust(asked.answers(_agreed(measurement, noisy, families, positive=bool(post))))
+    else:
+        answers = asked.answers(_shaped(measurement, noisy))
     answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
-    moved = asked.answers(noisy) - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
+    return moved_from(asked.answers(noisy), answers, most)
 
 
-def _counts(measurement: Identity, values: Ints, post: bool | str) -> Solved:
+def _agreed(
+    measurement: Nested | Tree | Dawa, noisy: Floats, families: list[Family], *, positive: bool
+) -> Floats:
+    """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
+    known = [*families, _exact(measurement, noisy)]
+    found = conditioned(measurement, noisy, System.made(known, noisy[:, 1:].size))
+    positions, left = (noisy, None) if found is None else found
+    spread: Floats | None = None
+    listed = isinstance(measurement, (Tree, Dawa)) and measurement.line.listed is not None
+    if positive and not listed:
+        positions = _shaped(measurement, _pinned(measurement.line, positions), left)
+        spread = np.diff(positions, axis=1).ravel()
+        spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
+    counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
+    return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+
+
+def _counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
     size, parts = len(measurement.index), measurement.parts
     noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
+    families = given.over(measurement.tally) if given else []
+    if families:
+        exact = Family(parts.total_of, totals)
+        return _known(noisy, [*families, exact], parts.alone, positive=bool(post))
     if post:
         out = shape(noisy, parts.total_of, totals)
         out.counts[parts.alone] = noisy[parts.alone]
@@ -68,6 +106,19 @@ def _counts(measurement: Identity, values: Ints, post: bool | str) -> Solved:
     gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
     shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
     return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
+
+
+def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, positive: bool) -> Solved:
+    """Return counts that agree with known sums.
+
+    A count is its noisy answer less a shift, or 0 where that is not above it: shifts are told for the counts
+    that are not settled by what is known, 0 among them.
+    """
+    counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
+    moved = noisy - counts
+    open_ = ~alone & np.isnan(settled(families, len(noisy)))
+    low = moved[open_ & (counts > 0)] if positive else moved[open_]
+    return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
 
 
 def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
@@ -89,31 +140,46 @@ def _pinned(line: Line, positions: Floats) -> Floats:
     return positions
 
 
-def _shaped(measurement: Nested | Tree | Dawa, positions: Floats) -> Floats:
-    """Return cumulative counts that never fall and agree with exact totals of segments, or of pieces."""
+def _exact(measurement: Nested | Tree | Dawa, positions: Floats) -> Family:
+    """Return the exact totals of segments, or of pieces where edges are listed, as positions have them."""
+    line, counts = measurement.line, np.diff(positions, axis=1).ravel()
+    listed = isinstance(measurement, (Tree, Dawa)) and line.listed is not None
+    parts, exact = (line.pieces, line.piece_exact) if listed else (line.segments, line.exact)
+    many = int(parts.max(initial=-1)) + 1
+    part = (parts + np.arange(line.groups)[:, None] * many).ravel()
+    shared = np.where(exact.total_of >= 0, len(exact.alone) + exact.total_of, -1)[part]
+    key = np.where(exact.alone[part], part, shared)
+    _, total_of = np.unique(key, return_inverse=True)
+    total_of = total_of.reshape(-1) - int((key < 0).any())
+    totals = np.bincount(total_of[total_of >= 0], counts[total_of >= 0])
+    return Family(total_of, np.maximum(np.rint(totals), 0.0))
+
+
+def _shaped(measurement: Nested | Tree | Dawa, positions: Floats, left: Floats | None = None) -> Floats:
+    """Return cumulative counts that never fall and agree with exact totals of segments, or of pieces.
+
+    `left` is how much each position varies, where known sums have changed that.
+    """
     line = measurement.line
     if isinstance(measurement, (Tree, Dawa)) and line.listed is not None:
-        pieces = int(line.pieces.max(initial=-1)) + 1
-        part = (line.pieces + np.arange(line.groups)[:, None] * pieces).ravel()
-        exact, counts = line.piece_exact, np.diff(positions, axis=1).ravel()
-        alone = exact.alone[part]
-        key = np.where(
-            alone, part, np.where(exact.total_of >= 0, len(exact.alone) + exact.total_of, -1)[part]
-        )
-        _, total_of = np.unique(key, return_inverse=True)
-        total_of = total_of.reshape(-1) - int((key < 0).any())
-        totals = np.bincount(total_of[total_of >= 0], counts[total_of >= 0])
-        fit = shape(counts, total_of, np.maximum(totals, 0.0)).counts.reshape(line.groups, -1)
+        exact, counts = _exact(measurement, positions), np.diff(positions, axis=1).ravel()
+        fit = shape(counts, exact.labels, exact.totals).counts.reshape(line.groups, -1)
         return np.concatenate([np.zeros((line.groups, 1)), np.cumsum(fit, axis=1)], axis=1)
     weights: Floats | None = None
-    if isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
+    if left is not None:
+        weights = _inverted(left)
+    elif isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
-        spread = every.variances(measurement.spread)[: line.size]
-        weights = np.append(1.0, 1 / np.maximum(spread, max(1e-9 * float(spread.max(initial=0)), 1e-200)))
+        weights = np.append(1.0, _inverted(every.variances(measurement.spread)[: line.size]))
     alone = line.exact.alone.reshape(line.groups, -1)
     return _agreeing(
         line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
     )
+
+
+def _inverted(spread: Floats) -> Floats:
+    """Return weights of inverse variance."""
+    return np.asarray(1 / np.maximum(spread, max(1e-9 * float(spread.max(initial=0)), 1e-200)))
 
 
 def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -> Floats:
@@ -134,22 +200,60 @@ def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -
     return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)
 
 
-def _woven(measurement: Woven, values: Ints, post: bool | str) -> Solved:
+def _woven(measurement: Woven, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return weighted sums along lines; those of exact totals are whole."""
-    found = _lines(measurement, values, post)
+    found = _lines(measurement, values, post, given)
     answers = np.where(measurement.variances > 0, found.answers, np.rint(found.answers))
     return Solved(answers, found.shift)
 
 
+def _totals(measurement: Sums, values: Ints, post: bool | str, given: Given | None) -> Solved:
+    """Return sums and means: means over known numbers of rows, sums within what these allow."""
+    found = solve_totals(measurement, values, post)
+    if not given:
+        return found
+    size, sums = measurement.tally.size, len(measurement.columns)
+    by_total, answers = values.reshape(-1, size).copy(), found.answers.reshape(size, sums).copy()
+    for place, column in enumerate(measurement.columns):
+        rows = _rows(measurement.tally, column.attribute, given)
+        known = ~np.isnan(rows)
+        if column.exact or not known.any():
+            continue
+        if column.count is not None:
+            by_total[sums + column.count, known] = rows[known]
+        elif post and column.bounds is not None:
+            low, high = (float(bound) for bound in column.bounds)
+            answers[known, place] = np.clip(answers[known, place], low * rows[known], high * rows[known])
+    if measurement.verb == "mean":
+        return solve_totals(measurement, by_total.ravel(), post)
+    return replace(found, answers=answers.ravel(), offsets=answers.ravel())
+
+
+def _rows(tally: Tally, attribute: Attribute, given: Given) -> Floats:
+    """Return in how many rows of each group a column is not missing, NaN where the facts do not tell."""
+    if attribute.nullable and not attribute.bounded:
+        return np.full(tally.size, np.nan)
+    if attribute.nullable:
+        seen = list(tally.binnings)
+        place = next((n for n, each in enumerate(seen) if each.attribute.name == attribute.name), len(seen))
+        one = Binning(attribute, np.zeros(attribute.size, dtype=np.int64), pd.RangeIndex(1))
+        own = seen[place] if place < len(seen) else one
+        labels = np.arange(attribute.size) if own.labels is None else own.labels.copy()
+        labels[attribute.cells :] = -1
+        seen[place : place + 1] = [Binning(attribute, frozen(labels), own.index)]
+        tally = Tally(tuple(seen), tally.shown, tally.condition)
+    return settled(given.over(tally), tally.size)
+
+
 # how each kind of measurement is turned into answers
-SOLVERS: dict[type, Callable[[Any, Ints, bool | str], Solved]] = {
+SOLVERS: dict[type, Callable[[Any, Ints, bool | str, Given | None], Solved]] = {
     Identity: _counts,
     Nested: _lines,
     Tree: _lines,
     Dawa: _lines,
     Linear: from_rows,
     Woven: _woven,
-    Sums: solve_totals,
+    Sums: _totals,
     Residual: solve_marginals,
     Levels: solve_levels,
     Mesh: solve_mesh,

@@ -25,6 +25,12 @@ class Solved:
     most: float | None = None
 
 
+def moved_from(before: Floats, answers: Floats, most: float | None = None) -> Solved:
+    """Return answers, and by how much they were moved from what they were before."""
+    moved = before - answers
+    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
+
+
 def without_dust(answers: Floats, dust: float = 1e-9) -> Floats:
     """Return answers with what sums of floats leave beside whole numbers taken away; 0 without a sign.
 

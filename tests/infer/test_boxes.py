@@ -9,6 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.infer.solve import solve
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.strategy.levels import Levels
 from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -146,3 +147,81 @@ def test_groups_are_outermost_and_dropped_ones_are_nothing(boxes_by_cells):
 
     assert (found[1] == 0).all()
     assert np.allclose(found.ravel(), boxes_by_cells(plan.asked[0]) @ counts)
+
+
+@pytest.mark.parametrize("strategy", ["identity", "hierarchical"])
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 8)])
+def test_known_boxes_are_conditional_means(strategy, sizes, by_dense_algebra, boxes_by_cells):
+    """With a known box, answers are the best linear ones given it, by dense algebra on all cells."""
+    domain = Domain((integers("x", 0, sizes[0] - 1), integers("y", 0, sizes[1] - 1)))
+    low = (0, sizes[0] // 2 - 1)
+    facts = [bf.Box(x=low, y=(0, 1), answer=40), bf.Count("x == 1", answer=55)]
+    stated = bf.Policy(domain, constraints=facts)
+    bounds = [((a, a + 1), (b, b + 1)) for a in range(sizes[0] - 1) for b in range(sizes[1] - 1)]
+    plan = bf.Policy(domain).plan.range(["x", "y"], bounds, strategy=strategy)
+    matrix, wanted = plan.matrix().toarray(), boxes_by_cells(plan.asked[0]).astype(float)
+    values = np.random.default_rng(1).integers(-20, 60, matrix.shape[0])
+
+    found = solve(plan.measurement, values, post=False, given=Given.of(stated))
+
+    dense = by_dense_algebra(matrix, list(plan.scales), np.eye(domain.size))
+    cells, spread = dense.estimator @ values, (dense.estimator * dense.noise) @ dense.estimator.T
+    x, y = np.divmod(np.arange(domain.size), sizes[1])
+    rows = np.array([(x <= low[1]) & (y <= 1), x == 1]).astype(float)
+    pull = spread @ rows.T @ np.linalg.inv(rows @ spread @ rows.T)
+    best = wanted @ (cells + pull @ (np.array([40, 55]) - rows @ cells))
+    assert np.allclose(found.answers, best, atol=1e-6)
+    moved = wanted @ cells - best
+    assert found.shift == pytest.approx((min(moved.min(), 0), max(moved.max(), 0)))
+
+
+@pytest.mark.parametrize("post", [True, False])
+def test_known_boxes_keep_exact_totals(post):
+    """Totals of parts that no edge leaves stay exact, of parts that were filled up with nothing, too."""
+    domain = Domain((integers("x", 0, 6), integers("y", 0, 4)))
+    secrets = {"x": bf.partition([[0, 1, 2, 3, 4], [5, 6]]), "y": bf.full()}
+    cells = np.random.default_rng(2).poisson(3.0, domain.shape)
+    facts = [bf.Count("x in [1, 6] and y > 1", answer=int(cells[[1, 6], 2:].sum()))]
+    asked = [((a, a), (b, b)) for a in range(7) for b in range(5)]
+    asked += [((0, 4), (None, None)), ((5, 6), (None, None))]
+    for strategy in ("identity", "hierarchical"):
+        made = bf.Policy(domain, secrets=secrets).plan.range(["x", "y"], asked, strategy=strategy).measurement
+        exact = made.measured(_table_counts(made, cells))
+        still = made.scales.codes == list(made.scales.values).index(0)
+        noise = np.random.default_rng(3).integers(-9, 10, len(exact))
+        values = exact + np.where(still, 0, noise)
+
+        given = Given.of(bf.Policy(domain, constraints=facts))
+        found = solve(made, values, post=post, given=given).answers
+
+        assert found[-2:].tolist() == [cells[:5].sum(), cells[5:].sum()]
+        if not post:
+            table = found[:-2].reshape(7, 5)
+            assert table[[1, 6], 2:].sum() == pytest.approx(cells[[1, 6], 2:].sum(), abs=1e-7)
+
+
+def _table_counts(made, cells):
+    """Return the counts of the one table that a measurement by levels is made of."""
+    (tally,) = made.tallies
+    labels = tally.labels()
+    table = cells if len(tally.domain.columns) == 2 else cells.sum(axis=int(tally.domain.columns == ("x",)))
+    kept = labels >= 0
+    return np.bincount(labels[kept], table.ravel()[kept], tally.size).astype(np.int64)
+
+
+@pytest.mark.parametrize("post", [True, False])
+def test_meshes_agree_already(post):
+    """A fact that no edge touches is exact on a mesh as it is; another one is agreed with."""
+    domain = Domain((integers("x", 0, 7), integers("y", 0, 7)))
+    secrets = {("x", "y"): bf.threshold(1)}
+    bounds = [((0, 3), (0, 3)), ((0, 7), (0, 7)), ((2, 5), (1, 6))]
+    plan = bf.Policy(domain, secrets=secrets).plan.range(["x", "y"], bounds, strategy="mesh")
+    made = plan.measurement
+    assert isinstance(made, Mesh)
+    values = made.whole * np.random.default_rng(5).integers(0, 9, int(np.prod(made.shape)))
+    total = int(values.sum() // made.whole)
+    facts = [bf.Box(x=(0, 3), y=(0, 3), answer=total // 3)]
+
+    found = solve(made, values, post=post, given=Given.of(bf.Policy(domain, constraints=facts))).answers
+
+    assert found[:2].tolist() == [total // 3, total]

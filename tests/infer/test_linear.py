@@ -11,6 +11,7 @@ from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.infer.solved import without_dust
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.plan import optimise
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.strategy import linear as strategy_module
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -137,3 +138,31 @@ def test_queries_alone_keep_their_sign(monkeypatch):
         assert shaped.answers[1] == min(plain.answers[1], 0)
         assert shaped.answers[2] == plain.answers[2]
         assert shaped.shift[0] <= 0 <= shaped.shift[1]
+
+
+@pytest.mark.parametrize("post", [True, False])
+def test_queries_alone_that_are_known(post, monkeypatch):
+    """Where only queries themselves are measured, those that facts tell are as told, multiples too."""
+    monkeypatch.setattr(strategy_module, "MAX_DENSE", 2)
+    policy = policy_of(8, bf.full())
+    matrix = [[1, 1, 1, 0, 0, 0, 0, 0], [-3, -3, -3, 0, 0, 0, 0, 0], [0, 1, 0, 2, 0, 1, 0, 1]]
+    facts = [bf.Count("x < 3", answer=12), bf.Count("x in [1, 6]", answer=5)]
+    given = Given.of(bf.Policy(policy.domain, constraints=facts))
+    made = policy.plan.workload(matrix, "x", strategy="direct").measurement
+    assert made.estimator is None
+
+    found = solve(made, np.array([40, 7, 100]), post=post, given=given)
+
+    assert found.answers.tolist() == [12, -36, 7]
+    assert found.shift == (-84, 28)
+
+
+def test_facts_that_the_rows_do_not_tell_move_nothing():
+    """What is known of atoms that no row was measured for biases no answer, but shapes counts."""
+    policy = policy_of(6, bf.full(), presence=True)
+    given = Given.of(bf.Policy(policy.domain, constraints=[bf.Count("x in [1, 2]", answer=3)]))
+    made = policy.plan.workload([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0]], "x", strategy="direct").measurement
+    values = np.array([9, -2])
+
+    assert solve(made, values, post=False, given=given).answers.tolist() == [9, -2]
+    assert solve(made, values, post=True, given=given).answers.min() >= 0

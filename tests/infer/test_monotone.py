@@ -73,3 +73,16 @@ def test_what_is_right_stays():
 
     assert monotone(positions, np.array([0]), np.array([[True]])).tolist() == positions.tolist()
     assert monotone(positions, np.arange(4), np.full((1, 4), False)).tolist() == positions.tolist()
+
+
+def test_weights_of_each_line():
+    """Weights by line are those of every line by itself."""
+    draw = np.random.default_rng(9)
+    positions = np.concatenate([np.zeros((3, 1)), np.cumsum(draw.normal(0.5, 2, (3, 8)), axis=1)], axis=1)
+    weights, starts, exact = draw.uniform(0.2, 3, (3, 9)), np.array([0, 5]), np.zeros((3, 2), dtype=bool)
+
+    together = monotone(positions, starts, exact, weights)
+
+    for line in range(3):
+        alone = monotone(positions[line : line + 1], starts, exact[:1], weights[line])
+        assert np.array_equal(together[line], alone[0])

@@ -12,6 +12,7 @@ from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.choose import STRATEGIES
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -172,3 +173,62 @@ def test_counts_of_pieces_are_exact_too(on_line):
     assert (counts >= 0).all()
     assert counts[::2].sum() == pytest.approx(bins[::2].sum())
     assert counts[1::2].sum() == pytest.approx(bins[1::2].sum())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_known_sums_on_lines_keep_what_is_exact(strategy):
+    """Scattered cells, and a run of one group, are as known; totals stay exact, counts are not negative."""
+    for policy in _policies():
+        for ask in _asks(policy.plan):
+            if (plan := _planned(ask, strategy)) is None:
+                continue
+            counts, held = _counts(plan, 4, seed=5)
+            grouped = len(counts) > 1
+            cells = np.zeros((3, 12), dtype=np.int64)
+            cells[: len(counts)] = counts  # all in the first group where groups are not asked for
+            rows = [np.isin(np.arange(12), [1, 4, 7, 10]) & held, (np.arange(12) >= 9) & held]
+            facts = [bf.Count("x in [1, 4, 7, 10]", answer=int(cells[:, [1, 4, 7, 10]].sum()))]
+            facts += [bf.Count("x >= 9 and g == 0", answer=int(cells[0, 9:].sum()))]
+            given = Given.of(bf.Policy(policy.domain, constraints=facts))
+            with bf.testing.replay(6):
+                values = _noisy(plan.measurement, counts[:, held].ravel())
+
+            for post in (True, False):
+                steps = np.diff(
+                    solve(plan.measurement, values, post=post, given=given).answers.reshape(-1, 12),
+                    axis=1,
+                    prepend=0,
+                )
+
+                if len(given.over(plan.measurement.tally)) and rows[0].sum() == 4:
+                    assert steps[:, rows[0]].sum() == pytest.approx(counts[:, rows[0]].sum(), abs=1e-7)
+                if grouped and rows[1].sum() == 3:
+                    assert steps[0, rows[1]].sum() == pytest.approx(counts[0, rows[1]].sum(), abs=1e-7)
+                line = plan.measurement.line
+                segments = np.add.reduceat(steps[:, held], line.starts, axis=1).ravel()
+                truth = np.add.reduceat(counts[:, held], line.starts, axis=1).ravel()
+                assert segments[line.exact.alone] == pytest.approx(truth[line.exact.alone], abs=1e-7)
+                assert not post or steps.min() >= -1e-7
+
+
+def test_shifts_of_counts_that_agree_with_known_sums():
+    """Every count that is not settled is its noisy one less a shift, or 0 where that is not above it."""
+    domain = Domain((integers("x", 0, 11),))
+    facts = [bf.Count("x < 4", answer=9), bf.Count("x == 7", answer=30), bf.Count("x >= 10", answer=2)]
+    given = Given.of(bf.Policy(domain, constraints=facts))
+    made = bf.Policy(domain).plan.hist("x", strategy="identity").measurement
+    noisy = np.array([9, -4, 1, 2, 5, 0, -3, 5, 9, 2, -6, 1, 41])
+    open_ = np.arange(12) != 7
+
+    solved = solve(made, noisy, post=True, given=given)
+    plain = solve(made, noisy, post=False, given=given)
+
+    low, high = solved.shift
+    moved = noisy[:12] - solved.answers
+    up = open_ & (solved.answers > 0)
+    assert solved.answers[7] == plain.answers[7] == 30
+    assert (solved.answers[:4].sum(), solved.answers.sum()) == pytest.approx((9, 41))
+    assert (low, high) == pytest.approx((min(moved[up].min(), 0), max(moved[open_].max(), 0)))
+    assert noisy[:12][open_ & ~up].max() <= high
+    moved = (noisy[:12] - plain.answers)[open_]
+    assert plain.shift == pytest.approx((min(moved.min(), 0), max(moved.max(), 0)))
