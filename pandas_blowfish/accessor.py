@@ -102,7 +102,7 @@ class BlowfishAccessor(Verbs):
 
     @property
     def budget(self) -> Budget:
-        """Return total, spent and remaining epsilon, as exact fractions."""
+        """Return total, spent and remaining epsilon, as exact fractions, and why it is closed if it is."""
         source = self._opened()
         return source.ledger.budget(source.dataset.name)
 
@@ -145,10 +145,11 @@ class BlowfishAccessor(Verbs):
         except BlowfishError as error:
             return f"BlowfishAccessor: {error}"
         budget = source.ledger.budget(source.dataset.name)
-        used = round(20 * budget.spent / budget.total)
+        used = min(round(20 * budget.spent / budget.total), 20)
         bar = "#" * used + "-" * (20 - used)
         lines = [f"dataset {source.dataset.name!r} in ledger {source.ledger.location}"]
         lines.append(f"budget [{bar}] spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
+        lines += [f"closed: {budget.closed}"] if budget.closed is not None else []
         lines += [f"{key} {value}" for key, value in self._scope.facts().items()]
         return "\n".join([*lines, repr(source.policy)])
 

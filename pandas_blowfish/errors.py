@@ -80,12 +80,9 @@ class UndeclaredColumnError(BlowfishError, KeyError):
 
     def __init__(self, column: object, declared: Sequence[str], fix: str = "") -> None:
         self.column, self.declared = column, list(declared)
+        fix = fix or "add it to the schema; a domain is never read from the rows."
         super().__init__(
-            _message(
-                f"column {column!r} has no declared domain.",
-                ", ".join(self.declared),
-                fix or "add it to the schema; a domain is never read from the rows.",
-            )
+            _message(f"column {column!r} has no declared domain.", ", ".join(self.declared), fix)
         )
 
 
@@ -94,12 +91,8 @@ class UnboundedColumnError(BlowfishError, ValueError):
 
     def __init__(self, column: str, why: str = "so it has no cells to count") -> None:
         self.column, self.why = column, why
-        super().__init__(
-            _message(
-                f"column {column!r} declares no bounds, {why}.",
-                fix="add Check.in_range(low, high) to the schema (and step= for floats).",
-            )
-        )
+        fix = "add Check.in_range(low, high) to the schema (and step= for floats)."
+        super().__init__(_message(f"column {column!r} declares no bounds, {why}.", fix=fix))
 
 
 class DomainTooLargeError(BlowfishError, ValueError):
@@ -108,14 +101,6 @@ class DomainTooLargeError(BlowfishError, ValueError):
     def __init__(self, what: str, size: int, limit: int, *, fix: str) -> None:
         self.what, self.size, self.limit = what, size, limit
         super().__init__(_message(f"{what} has {size:,} entries; the limit is {limit:,}.", fix=fix))
-
-
-class UnsupportedPolicyError(BlowfishError, ValueError):
-    """A policy makes a promise that this verb cannot yet keep, so it refuses."""
-
-    def __init__(self, feature: str, *, fix: str) -> None:
-        self.feature = feature
-        super().__init__(_message(f"no verb supports {feature} yet, so nothing is released.", fix=fix))
 
 
 class UnknownStrategyError(BlowfishError, ValueError):
@@ -156,18 +141,25 @@ class OutsideDomainError(FrameError):
         )
 
 
+class FactMismatchError(FrameError):
+    """The rows do not agree with a known answer of the policy, which is named as it is written."""
+
+    def __init__(self, facts: Sequence[str], fix: str = "") -> None:
+        self.facts = list(facts)
+        more = f" and {len(self.facts) - 5} more" if len(self.facts) > 5 else ""
+        what = f"the rows do not agree with the known answer of {', '.join(self.facts[:5])}{more}"
+        fix = fix or "bf.check(frame, policy) lists such facts; mend the rows or the answers."
+        super().__init__(what, fix=fix)
+
+
 class NotProtectedError(FrameError):
     """A release was asked of a frame that carries no protection record."""
 
     def __init__(self, kind: object = None) -> None:
+        what, fix = "this frame is not protected", "df = df.blowfish.protect(policy, epsilon=1)"
+        fix += "; pivot, CSV and some merges lose the record."
         if kind == "release":
-            what, fix = (
-                "this frame is a release, not protected rows",
-                "ask it of the frame protect() returned.",
-            )
-        else:
-            what, fix = "this frame is not protected", "df = df.blowfish.protect(policy, epsilon=1)"
-            fix += "; pivot, CSV and some merges lose the record."
+            what, fix = "this frame is a release, not protected rows", "ask the frame protect() returned."
         super().__init__(what, fix=fix)
 
 
@@ -216,13 +208,11 @@ class UnknownDatasetError(LedgerError, KeyError):
 
     def __init__(self, dataset: str, known: Sequence[str]) -> None:
         self.dataset, self.known = dataset, list(known)
-        super().__init__(
-            _message(
-                f"the ledger holds no dataset {dataset!r}.",
-                ", ".join(known) or "it is empty",
-                "protect the frame with this ledger and dataset name first.",
-            )
+        what, fix = (
+            f"the ledger holds no dataset {dataset!r}.",
+            "protect a frame with this ledger and name first.",
         )
+        super().__init__(_message(what, ", ".join(known) or "it is empty", fix))
 
 
 class LedgerTamperedError(LedgerError):
@@ -260,9 +250,20 @@ class InsufficientBudgetError(LedgerError):
 class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 
-    def __init__(self, dataset: str, reason: str) -> None:
-        self.dataset, self.reason = dataset, reason
-        super().__init__(_message(f"dataset {dataset!r} is closed: {reason}."))
+    def __init__(self, dataset: str, reason: str, *, for_good: bool = False) -> None:
+        self.dataset, self.reason, self.for_good = dataset, reason, for_good
+        fix = "no total opens it again; releases that have a name= stay readable, and another dataset name "
+        fix = fix + "is a new budget, on the record." if for_good else ""
+        super().__init__(_message(f"dataset {dataset!r} is closed: {reason}.", fix=fix))
+
+
+class FactsChangedError(LedgerError):
+    """A public fact was recorded between the plan of a release and its charge."""
+
+    def __init__(self, dataset: str) -> None:
+        self.dataset = dataset
+        what = f"dataset {dataset!r}: a public fact was recorded meanwhile, so nothing was charged."
+        super().__init__(_message(what, fix="ask again: the answer is planned under all facts."))
 
 
 class BudgetMismatchError(LedgerError, ValueError):
@@ -270,27 +271,24 @@ class BudgetMismatchError(LedgerError, ValueError):
 
     def __init__(self, dataset: str, asked: Fraction, total: Fraction) -> None:
         self.dataset, self.asked, self.total = dataset, asked, total
-        super().__init__(
-            _message(
-                f"dataset {dataset!r} has a total of {total}, not {asked}.",
-                f"epsilon={str(total)!r}",
-                "protect with that epsilon; Ledger.raise_budget raises the total on the record.",
-            )
-        )
+        what = f"dataset {dataset!r} has a total of {total}, not {asked}."
+        fix = "protect with that epsilon; Ledger.raise_budget raises the total on the record."
+        super().__init__(_message(what, f"epsilon={str(total)!r}", fix))
 
 
 class PolicyMismatchError(LedgerError, ValueError):
     """A dataset was protected again under another policy, clipping or unit."""
 
-    def __init__(self, dataset: str, what: str) -> None:
-        self.dataset, self.what = dataset, what
-        super().__init__(
-            _message(
-                f"dataset {dataset!r} was first protected with another {what}.",
-                "the same one, or (for a policy without public facts) one that implies it",
-                "protect with the first one, or use another dataset name (a new budget, on the record).",
-            )
-        )
+    def __init__(self, dataset: str, what: str, facts: Sequence[str] = ()) -> None:
+        self.dataset, self.what, self.facts = dataset, what, list(facts)
+        allowed = "the same one, with all facts recorded since or with none of them; without public facts "
+        allowed += "also one that implies it"
+        fix = "protect with the first one, or use another dataset name (a new budget, on the record)."
+        if facts:
+            named = f"{', '.join(self.facts[:5])}{', ...' if len(facts) > 5 else ''}"
+            fix = f"Ledger.record_exact({dataset!r}, ...) records what is public since, answers too: {named}."
+        said = f"dataset {dataset!r} was first protected with another {what}."
+        super().__init__(_message(said, allowed, fix))
 
 
 class NameTakenError(LedgerError, ValueError):

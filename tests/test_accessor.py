@@ -80,3 +80,16 @@ def test_a_release_is_no_protected_frame_and_the_reverse():
     with pytest.raises(NotReleasedError):
         _ = df.blowfish.receipt
     assert df.blowfish.budget.spent == 1
+
+
+def test_a_closed_dataset_looks_closed():
+    """The budget and the view of a frame say that, and why, no more is charged; else neither does."""
+    df = _patients()
+    df.blowfish.hist("age", epsilon=2)
+    assert df.blowfish.budget.closed is None
+    assert "closed" not in repr(df.blowfish)
+
+    df.blowfish.ledger.record_exact(df.attrs["blowfish"]["dataset"], bf.Count("age < 18"))
+
+    assert "raise_budget" in df.blowfish.budget.closed
+    assert f"\nclosed: {df.blowfish.budget.closed}\n" in repr(df.blowfish)

@@ -84,16 +84,19 @@ def transaction(
 
 def select(connection: sqlite3.Connection, clause: str, *values: object) -> Entry | None:
     """Return the first entry of a clause, if any, once its hash is seen to follow from the one before."""
-    row = connection.execute(f"SELECT * FROM entries WHERE {clause} LIMIT 1", values).fetchone()
-    if row is None:
-        return None
-    before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
-    try:
-        return _read(row, before[0] if before else "")
-    except LedgerTamperedError:
-        if row[0] > 1:
-            select(connection, "id = 1")  # says so if it is the key that does not fit
-        raise
+    return next(every(connection, f"{clause} LIMIT 1", *values), None)
+
+
+def every(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[Entry]:
+    """Yield the entries of a clause, each once its hash is seen to follow from the one before it."""
+    for row in connection.execute(f"SELECT * FROM entries WHERE {clause}", values).fetchall():
+        before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
+        try:
+            yield _read(row, before[0] if before else "")
+        except LedgerTamperedError:
+            if row[0] > 1:
+                select(connection, "id = 1")  # says so if it is the key that does not fit
+            raise
 
 
 def append(connection: sqlite3.Connection, dataset: str, kind: str, body: Mapping[str, Any]) -> Entry:
@@ -155,6 +158,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, dataset TEXT NOT NULL,"
     " kind TEXT NOT NULL, time TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS entries_of_dataset ON entries (dataset, id)",
+    "CREATE INDEX IF NOT EXISTS facts_of_dataset ON entries (dataset, id) WHERE kind = 'fact'",
     "CREATE TABLE IF NOT EXISTS answers"
     " (entry INTEGER PRIMARY KEY, answer BLOB NOT NULL, digest TEXT NOT NULL)",
 )

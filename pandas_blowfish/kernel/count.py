@@ -18,8 +18,10 @@ from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints, missing_code
 from pandas_blowfish.kernel.total import total
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.plan.workload import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.fact import Fact
 
 CHUNK = 1 << 15
 
@@ -182,8 +184,31 @@ def require_unit(frame: pd.DataFrame, unit: str) -> None:
         )
 
 
-def check(frame: pd.DataFrame, domain: Domain) -> pd.DataFrame:
-    """Return, column by column, how many rows are missing or outside: for the curator only."""
+def contradicted(frame: pd.DataFrame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
+    """Return the facts whose known answer the rows do not agree with."""
+    found = _compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
+    return [fact for fact, stated, part in found if not np.array_equal(stated, part)]
+
+
+def _compared(
+    frame: pd.DataFrame, domain: Domain, known: Sequence[Fact], *, clip: bool
+) -> Iterator[tuple[Fact, Ints, Ints]]:
+    """Yield facts with the counts stated and those of the rows, all counted in one pass."""
+    asked = [
+        counts_of(domain, fact.columns if fact.condition is None else [], None, fact.condition)
+        for fact in known
+    ]
+    counts = counted(frame, asked, clip=clip) if asked else np.empty(0, dtype=np.int64)
+    parts = np.split(counts, np.cumsum([each.size for each in asked]))
+    for fact, part in zip(known, parts, strict=False):
+        yield fact, np.asarray(fact.answer).ravel(), part
+
+
+def check(frame: pd.DataFrame, domain: Domain, facts: Iterable[Fact] = ()) -> pd.DataFrame:
+    """Return, column by column, how many rows are missing or outside; then which known answers hold.
+
+    For the curator only: where an answer does not hold, the true count is told.
+    """
     require_columns(frame, [])
     require_columns(frame, [name for name in domain.columns if name in frame.columns])
     rows = []
@@ -199,9 +224,24 @@ def check(frame: pd.DataFrame, domain: Domain) -> pd.DataFrame:
         status += [_advice(frame[attribute.name].dtype, attribute)] * (outside > 0)
         counts = (len(frame), missing, outside)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
+    known = [fact for fact in facts if fact.answer is not None]
+    there = [fact for fact in known if set(fact.columns) <= set(frame.columns)]
+    told = {fact: _verdict(*counts) for fact, *counts in _compared(frame, domain, there, clip=False)}
+    for fact in known:
+        said = told.get(fact, "absent from the frame")
+        shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
+        rows.append((fact.text, len(frame) if fact in there else 0, 0, 0, said, shown))
     rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
     columns = ["column", "rows", "missing", "outside", "status", "declared"]
     return pd.DataFrame(rows, columns=columns).set_index("column")
+
+
+def _verdict(stated: Ints, counts: Ints) -> str:
+    """Return whether counts are as stated: both where there is one, how many differ where there are more."""
+    wrong = int((stated != counts).sum())
+    if wrong and len(counts) == 1:
+        return f"stated {int(stated[0]):,}, counted {int(counts[0]):,}"
+    return f"{wrong:,} of {len(counts):,} counts differ" if wrong else "ok"
 
 
 def _advice(dtype: Any, attribute: Attribute) -> str:

@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish import errors
-from pandas_blowfish.kernel import chain
+from pandas_blowfish.kernel import chain, state
 from pandas_blowfish.kernel.chain import Entry
+from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, differs, follows, line
 from pandas_blowfish.policy.exact import exact
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pandas_blowfish.policy.constraint import Constraint
+
 __all__ = ["Budget", "Dataset", "Entry", "Ledger"]
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a dataset may spend in all and has spent: exact fractions."""
-
-    total: Fraction
-    spent: Fraction
-
-    @property
-    def remaining(self) -> Fraction:
-        """Return what may still be spent."""
-        return self.total - self.spent
-
-    def __repr__(self) -> str:
-        return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining})"
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """What a dataset name is bound to, and what it has spent."""
-
-    name: str
-    binding: dict[str, Any] = field(repr=False)  # holds the seal
-    total: Fraction
-    spent: Fraction
-    closed: str | None  # why it takes no more charges
 
 
 class Ledger:
@@ -100,12 +75,17 @@ class Ledger:
             return _dataset(connection, name)
 
     def budget(self, dataset: str) -> Budget:
-        """Return the total, spent and remaining budget of a dataset."""
-        bound = self.dataset(dataset)
-        return Budget(bound.total, bound.spent)
+        """Return the total, spent and remaining budget of a dataset, and why it is closed if it is."""
+        return self.dataset(dataset).budget
 
     def charge(
-        self, dataset: str, epsilon: Fraction, body: Mapping[str, Any], *, name: str | None = None
+        self,
+        dataset: str,
+        epsilon: Fraction,
+        body: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        facts: int = 0,
     ) -> tuple[Entry, Budget]:
         """Record a charge durably, or raise and record nothing.
 
@@ -114,26 +94,30 @@ class Ledger:
             epsilon: What to charge; 0 for an answer that the policy makes free.
             body: JSON-able facts of the release: query, columns, strategy, sensitivity, scale.
             name: The name under which `find` is to find the answer.
+            facts: How many recorded facts the release was planned under.
 
         Proof note:
             Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
-            Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total.
-            Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent` until the commit.
-            Checked:  tests/kernel/test_ledger_processes.py::test_processes_never_overspend
+            Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total,
+                      and none was worked out under fewer facts than were recorded before it.
+            Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
+                      until the commit; facts are never taken back, so their number says which they are.
+            Checked:  tests/kernel/test_ledger_processes.py::test_processes_never_overspend,
+                      tests/kernel/test_ledger_processes.py::test_no_charge_under_too_few_facts
         """
         if epsilon < 0:
             raise errors.EpsilonError("epsilon", f"{epsilon} is negative", allowed="0 or more")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset, charged=True)
+            if facts != len(bound.facts):
+                raise errors.FactsChangedError(dataset)
             remaining = bound.total - bound.spent
             if epsilon > remaining:
                 raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
             after = replace(bound, spent=bound.spent + epsilon)
-            if max(after.spent.denominator, (after.total - after.spent).denominator).bit_length() > _BITS:
-                fix = "charge decimals, such as 0.1."
-                raise errors.EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
+            _check_denominators(after)
             entry = _append(connection, after, "charge", {**body, "epsilon": epsilon, "name": name})
-        return entry, Budget(after.total, after.spent)
+        return entry, after.budget
 
     def store(self, entry: Entry, answer: bytes) -> None:
         """Keep the noisy answer of a named charge, once and for good; the first under a name stays."""
@@ -164,9 +148,9 @@ class Ledger:
         import pandas as pd  # here: charging needs no pandas
 
         with chain.transaction(self.location) as connection:
-            lines = [_line(row) for row in connection.execute("SELECT * FROM entries ORDER BY id")]
-        index = pd.Index([line["id"] for line in lines], name="id", dtype="int64")
-        return pd.DataFrame({key: [line.get(key) for line in lines] for key in _COLUMNS}, index, dtype=object)
+            lines = [line(row) for row in connection.execute("SELECT * FROM entries ORDER BY id")]
+        index = pd.Index([each["id"] for each in lines], name="id", dtype="int64")
+        return pd.DataFrame({key: [each.get(key) for each in lines] for key in COLUMNS}, index, dtype=object)
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
         """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
@@ -181,9 +165,10 @@ class Ledger:
             raise errors.ArgumentTypeError("head", "not a receipt", allowed="a hash, or a receipt")
         entries: dict[int, Entry] = {}
         last: dict[str, Entry] = {}
+        costs: dict[str, dict[int, Fraction]] = {}
         with chain.transaction(self.location) as connection:
             for entry in chain.replay(connection):
-                if not _follows(entry, last.get(entry.dataset)):
+                if not follows(entry, last.get(entry.dataset), costs.setdefault(entry.dataset, {})):
                     raise errors.LedgerTamperedError(entry.id, "its sums do not follow from those before it")
                 entries[entry.id] = last[entry.dataset] = entry
             for number, answer, digest in connection.execute("SELECT * FROM answers"):
@@ -193,30 +178,75 @@ class Ledger:
             number, given = (head["entry"], head["hash"]) if isinstance(head, Mapping) else (None, head)
             if given not in {entry.hash for entry in entries.values() if number in (None, entry.id)}:
                 raise errors.LedgerTamperedError(number, "the receipt's entry was cut off or rewritten")
-            if isinstance(head, Mapping) and (wrong := _differs(head, entries[head["entry"]])):
+            if isinstance(head, Mapping) and (wrong := differs(head, entries[head["entry"]])):
                 raise errors.LedgerTamperedError(
                     number, f"the receipt states another {wrong} than the ledger"
                 )
         return True
 
     def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
-        """Raise the total of a dataset, on the record; a total is never lowered."""
+        """Raise the total of a dataset, on the record; a total is never lowered.
+
+        A dataset that a fact closed because of its total alone is opened again by one that is large enough.
+        """
         raised = exact(total, "total")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
-            bound = _dataset(connection, dataset, charged=True)
-            if raised <= bound.total:
-                raise errors.ArgumentError("total", f"{raised} raises nothing", allowed=f"> {bound.total}")
-            _append(connection, replace(bound, total=raised), "raise", {"reason": reason})
-        return Budget(raised, bound.spent)
+            bound = _dataset(connection, dataset)
+            if not bound.mendable:
+                raise errors.ClosedDatasetError(dataset, str(bound.closed), for_good=True)
+            if raised <= bound.total or raised < bound.spent:
+                allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
+                raise errors.ArgumentError("total", f"{raised} raises nothing", allowed=allowed)
+            after = replace(bound, total=raised, closed=None)
+            _append(connection, after, "raise", {"reason": reason})
+        return after.budget
 
-    def record_exact(self, dataset: str, fact: Mapping[str, Any]) -> Entry:
-        """Record that an exact fact about the rows became public, and close the dataset to charges."""
-        if not isinstance(fact, Mapping):
-            raise errors.ArgumentTypeError("fact", "not a dict", allowed="a fact as plain data")
-        reason = "a public fact was recorded that no verb can yet price"
+    def record_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Entry:
+        """Record that a count of the rows became public elsewhere, and what earlier releases have lost then.
+
+        Later releases are planned under it, and it is never taken back: see `preview_exact` first. Earlier
+        ones made under thresholds can become much dearer, for a record may then have moved anywhere. If they
+        have lost more than the total together, the dataset is closed until `raise_budget`. Where one told
+        totals of groups exactly, or nobody knows what it lost, a fact that an edge of the policy changes
+        closes the dataset for good. A known answer is compared with the rows when they are next protected.
+
+        Args:
+            dataset: A name given to `bind`.
+            fact: A `bf.Count`, `bf.Marginal` or `bf.Box`, with or without its answer, or its plain form.
+                An answer that cannot be true together with those known before is refused.
+
+        Returns:
+            The entry; `body["repriced"]` says what each charge that became dearer costs now.
+
+        Proof note:
+            Requires: `reprice` and `chain.transaction`, as their notes say.
+            Ensures:  from its commit on, `spent` is at least what all charges before it have lost together
+                      under all facts, or the dataset is closed.
+            Because:  charges and facts before it are read, and it is written, under the one write lock.
+            Checked:  tests/kernel/test_ledger.py::test_a_fact_reprices,
+                      tests/kernel/test_ledger_processes.py::test_no_charge_under_too_few_facts
+        """
+        from pandas_blowfish.kernel import reprice  # here: charging needs no numpy
+
+        stated = reprice.stated(fact)
+        reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
-            bound = replace(_dataset(connection, dataset), closed=reason)
-            return _append(connection, bound, "fact", {"fact": fact})
+            after, costs = _with_fact(connection, dataset, stated)
+            return _append(connection, after, "fact", {"fact": after.facts[-1], "repriced": costs})
+
+    def preview_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Budget:
+        """Return what `budget` would be after `record_exact`, closed or not; nothing is written.
+
+        Args:
+            dataset: A name given to `bind`.
+            fact: As `record_exact` takes it; what that refuses is refused here.
+        """
+        from pandas_blowfish.kernel import reprice  # here: charging needs no numpy
+
+        stated = reprice.stated(fact)
+        reprice.enlarged(self.dataset(dataset), stated)
+        with chain.transaction(self.location) as connection:
+            return _with_fact(connection, dataset, stated)[0].budget
 
     def close(self) -> None:
         """Close the file until it is used again; what is in memory stays."""
@@ -227,21 +257,7 @@ class Ledger:
 
 
 _DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
-_COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
-_COLUMNS += ["sensitivity", "scale", "reason", "hash"]
 _BITS = 14_000  # of a denominator: Python writes no longer numbers
-_STATED = (
-    "dataset",
-    "epsilon",
-    "spent",
-    "remaining",
-    "query",
-    "columns",
-    "sensitivity",
-    "scale",
-    "name",
-    "time",
-)
 
 
 def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
@@ -253,10 +269,26 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     if first is None or last is None:
         known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
         raise errors.UnknownDatasetError(name, [dataset for (dataset,) in known])
-    total, spent, closed = _sums(last)
+    total, spent, closed, many = state.sums(last)
+    facts = state.facts(connection, name) if many else ()
+    if len(facts) != many:
+        raise errors.LedgerTamperedError(last.id, "the facts recorded before it are missing")
+    found = Dataset(name, first.body["binding"], total, spent, closed, facts)
     if charged and closed is not None:
-        raise errors.ClosedDatasetError(name, closed)
-    return Dataset(name, first.body["binding"], total, spent, closed)
+        raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
+    return found
+
+
+def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, dict[str, Fraction]]:
+    """Return what a dataset comes to once a fact is recorded, and what each charge that is dearer costs."""
+    from pandas_blowfish.kernel import reprice
+
+    bound = _dataset(connection, dataset)
+    now = reprice.repriced(bound, state.charges(connection, dataset), fact)
+    known = (*bound.facts, fact.to_dict())
+    after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
+    _check_denominators(after)
+    return after, now.costs
 
 
 def _answered(connection: Connection, dataset: str, name: str | None, but: int = 0) -> Entry | None:
@@ -267,52 +299,14 @@ def _answered(connection: Connection, dataset: str, name: str | None, but: int =
     return chain.select(connection, f"{kept} ORDER BY id", dataset, name, but)
 
 
-def _append(connection: Connection, state: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:
+def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:
     """Append an entry that states what its dataset has come to."""
-    sums = {"total": state.total, "spent": state.spent, "closed": state.closed}
-    return chain.append(connection, state.name, kind, {**body, **sums})
+    come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
+    return chain.append(connection, now.name, kind, {**body, **come_to})
 
 
-def _follows(entry: Entry, before: Entry | None) -> bool:
-    """Return whether an entry may state its sums when the one before it of its dataset stated its own."""
-    try:
-        total, spent, closed = _sums(entry)
-        if before is None or entry.kind == "open":
-            return before is None and entry.kind == "open" and spent == 0 and closed is None
-        old_total, old_spent, was_closed = _sums(before)
-        if entry.kind == "fact":
-            return total == old_total and spent == old_spent and closed is not None
-        if closed is not None or was_closed is not None:
-            return False
-        if entry.kind == "charge":
-            epsilon = Fraction(entry.body["epsilon"])
-            return total == old_total and old_spent <= spent == old_spent + epsilon <= total
-        return entry.kind == "raise" and total > old_total and spent == old_spent
-    except (ArithmeticError, KeyError, TypeError, ValueError):
-        return False
-
-
-def _differs(receipt: Mapping[str, Any], entry: Entry) -> str:
-    """Return the first thing a receipt states otherwise than its entry; "" when it agrees."""
-    stated = {
-        **entry.body,
-        "dataset": entry.dataset,
-        "time": entry.time,
-        "query": entry.body.get("call", entry.body.get("query")),
-    }
-    stated["remaining"] = str(_sums(entry)[0] - _sums(entry)[1])
-    return next((key for key in _STATED if key in receipt and receipt[key] != stated.get(key)), "")
-
-
-def _sums(entry: Entry) -> tuple[Fraction, Fraction, str | None]:
-    """Return the total, the spent and the reason of closing that an entry states of its dataset."""
-    return Fraction(entry.body["total"]), Fraction(entry.body["spent"]), entry.body["closed"]
-
-
-def _line(row: tuple[Any, ...]) -> dict[str, Any]:
-    """Return a stored entry as a row of `entries`."""
-    body = json.loads(row[4])
-    sums = {key: Fraction(body[key]) for key in ("epsilon", "spent", "total") if key in body}
-    own = {"id": row[0], "dataset": row[1], "kind": row[2], "time": row[3], "hash": row[5]}
-    called = {"query": body["call"]} if "call" in body else {}
-    return {"reason": body["closed"], **body, **sums, **own, **called}
+def _check_denominators(now: Dataset) -> None:
+    """Refuse sums that cannot be written."""
+    if max(now.spent.denominator, (now.total - now.spent).denominator).bit_length() > _BITS:
+        fix = "charge decimals, such as 0.1."
+        raise errors.EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)

@@ -12,16 +12,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import NameTakenError, StaleFrameError, TestNoiseError
+from pandas_blowfish.errors import (
+    FactMismatchError,
+    NameTakenError,
+    PolicyMismatchError,
+    StaleFrameError,
+    TestNoiseError,
+)
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
-from pandas_blowfish.kernel.count import counted, unsealed
+from pandas_blowfish.kernel.count import contradicted, counted, unsealed
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.kernel.place import Ints
+from pandas_blowfish.kernel.reprice import policy_of, recorded
+from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.policy.moved import KNOWN
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
 
@@ -50,7 +59,7 @@ def measure(
         plan: What is measured, with what noise.
         frame: The protected rows.
         ledger: Where the charge is written.
-        dataset: What the rows were sealed as.
+        dataset: What the rows were sealed as, and the facts recorded when the plan was made.
         facts: What the entry says besides.
         name: A name under which the answer is kept; the same query under it is answered from there.
 
@@ -58,8 +67,11 @@ def measure(
         Requires: the plan's loss is at most its cost (see the strategy's own note).
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the charge is committed before a row is counted, a failed charge raises before one is,
-                  and nothing but counts plus noise, or rows that no edge changes, leaves this function.
-        Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows
+                  and nothing but counts plus noise, or rows that no edge changes, leaves this function. The
+                  plan is one for the dataset's policy with the facts recorded by then, which are as many
+                  when it is charged, and the entry says what facts recorded later may make of it.
+        Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
+                  tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
     for scale in plan.scales.values:
         check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
@@ -69,9 +81,16 @@ def measure(
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
         return kept
+    if plan.policy != policy_of(dataset):
+        raise PolicyMismatchError(dataset.name, "policy")
     if stale := unsealed(frame, plan.domain, dataset.binding):
         raise StaleFrameError(dataset.name, stale)
-    entry, budget = ledger.charge(dataset.name, plan.cost, {**facts, "noise": noise_law()}, name=name)
+    if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
+        require_recorded(frame, dataset)
+    later = closure(plan)
+    body = {**facts, "noise": noise_law(), "closure": later.loss}
+    body |= {"unknown": later.why} if later.loss is None else {}
+    entry, budget = ledger.charge(dataset.name, plan.cost, body, name=name, facts=len(dataset.facts))
     counts = counted(frame, plan.measurement.tallies, clip=dataset.binding["outside"] == "clip")
     adaptive, exact = plan.measurement, plan.measurement.measured(counts)
     if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
@@ -84,6 +103,15 @@ def measure(
         ledger.store(entry, values.astype("<i8").tobytes())
         kept = _kept(ledger, dataset.name, name, facts)
     return kept or Measured(values, entry, budget)
+
+
+def require_recorded(frame: pd.DataFrame, dataset: Dataset) -> None:
+    """Refuse rows that contradict an answer recorded after they were bound, naming the facts alone."""
+    clip, domain = dataset.binding["outside"] == "clip", policy_of(dataset, 0).domain
+    wrong = contradicted(frame, domain, recorded(dataset), clip=clip) if dataset.facts else []
+    if wrong:
+        fix = "a recorded answer stays; if it is wrong use another dataset name (a new budget, on record)."
+        raise FactMismatchError(list(dict.fromkeys(fact.text for fact in wrong)), fix)
 
 
 def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> Measured | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pandas_blowfish.errors import ArgumentError, LedgerNotFoundError
+from pandas_blowfish.errors import ArgumentError, LedgerNotFoundError, LedgerTamperedError
 from pandas_blowfish.kernel import chain
 
 
@@ -54,3 +54,24 @@ def test_a_file_called_memory_is_refused():
     """What SQLite would call memory is not taken for a file's name."""
     with pytest.raises(ArgumentError, match="leave the ledger out"):
         chain.located(":memory:")
+
+
+def test_every_entry_of_a_clause_is_checked(tmp_path):
+    """Entries come in the order asked for; one whose hash does not follow is refused when it is reached."""
+    place = str(tmp_path / "ledger.db")
+    with chain.transaction(place, "IMMEDIATE", create=True) as connection:
+        for kind in ("open", "fact", "charge", "fact"):
+            chain.append(connection, "d", kind, {})
+
+    with chain.transaction(place) as connection:
+        facts = [entry.id for entry in chain.every(connection, "kind = ? ORDER BY id", "fact")]
+    with chain.transaction(place, "IMMEDIATE") as connection:
+        connection.execute("UPDATE entries SET time = '2020' WHERE id = 4")
+        found = chain.every(connection, "kind = ? ORDER BY id", "fact")
+        first = next(found).id
+        with pytest.raises(LedgerTamperedError, match="entry 4"):
+            next(found)
+    chain.close(place)
+
+    assert facts == [2, 4]
+    assert first == 2

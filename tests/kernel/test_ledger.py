@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.kernel import chain
 from pandas_blowfish.kernel.ledger import Budget, Ledger
+from pandas_blowfish.policy.domain import Domain, integers
 
 TENTH = Fraction(1, 10)
+FACT = bf.Count("x == 0")
 
 
 @pytest.fixture(autouse=True)
@@ -175,6 +178,8 @@ def test_entries_show_sums_and_no_seal():
     assert entries.loc[4, "name"] == "r"
     assert entries.loc[4, "query"] == {"verb": "range"}
     assert entries.loc[5, "reason"] == "asked for"
+    assert list(entries.columns[-3:]) == ["reason", "repriced", "hash"]
+    assert list(entries["repriced"]) == [None] * 6
     assert "SECRET" not in entries.to_json(default_handler=str)
     assert Ledger().entries.empty
 
@@ -193,20 +198,262 @@ def test_raise_budget(path):
     assert ledger.verify()
 
 
-def test_record_exact_closes(path):
-    """After a public fact nothing is charged or raised, and further facts are recorded."""
+def test_a_fact_without_a_policy_closes(path):
+    """Without a policy nobody can tell what a fact costs: nothing is charged or raised from then on."""
     ledger = filled(path)
 
-    entry = ledger.record_exact("a", {"count": "sex == 'F'"})
+    entry = ledger.record_exact("a", FACT)
 
-    assert (entry.kind, entry.body["fact"]) == ("fact", {"count": "sex == 'F'"})
+    assert (entry.kind, entry.body["fact"]) == ("fact", {"fact": "count", "where": "x == 0"})
     for attempt in (lambda: ledger.charge("a", Fraction(0), {}), lambda: ledger.raise_budget("a", 9)):
-        with pytest.raises(errors.ClosedDatasetError, match="fact"):
+        with pytest.raises(errors.ClosedDatasetError, match="without a policy"):
             attempt()
-    ledger.record_exact("a", {"count": "more"})
-    assert "fact" in ledger.dataset("a").closed
+    ledger.record_exact("a", {"fact": "marginal", "columns": ["x"]})
+    assert "x == 0" in ledger.dataset("a").closed
+    assert ledger.dataset("a").facts == (FACT.to_dict(), bf.Marginal("x").to_dict())
     assert ledger.charge("b", TENTH, {})[1].spent == Fraction(13, 30)
     assert ledger.verify()
+
+
+def priced(path=None, *charges, secret=None, total=1, **options):
+    """Return a ledger with a dataset of six cells in two columns, and some charges (epsilon, closure)."""
+    domain = Domain((integers("x", 0, 2), integers("y", 0, 1)))
+    policy = bf.Policy(domain, secrets={"x": secret} if secret else None, **options)
+    ledger = Ledger(path)
+    ledger.bind("a", Fraction(total), {"policy": json.dumps(policy.to_dict()), "rows": 9})
+    for epsilon, closure in charges:
+        ledger.charge("a", Fraction(epsilon), {"closure": closure})
+    return ledger
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_fact_reprices(path, on_disk):
+    """A full histogram charged 1/2 has lost 1 once one marginal of two cells is known."""
+    ledger = priced(path if on_disk else None, ("1/2", "1/2"), ("1/8", "1/100"), total=2)
+
+    entry = ledger.record_exact("a", bf.Marginal("y"))
+
+    assert entry.body["repriced"] == {"2": "1"}
+    assert (entry.body["spent"], entry.body["closed"], entry.body["facts"]) == ("9/8", None, 1)
+    assert ledger.budget("a") == Budget(Fraction(2), Fraction(9, 8))
+    assert ledger.charge("a", TENTH, {"closure": "1/20"}, facts=1)[0].body["facts"] == 1
+    assert list(ledger.entries["query"])[3] == "Marginal('y')"
+    assert list(ledger.entries["repriced"])[2:] == [None, {2: "1"}, None]
+    assert ledger.record_exact("a", bf.Count("x == 0")).body["repriced"]["2"] > "1"  # and again
+    assert ledger.verify()
+
+
+def test_a_fact_that_exceeds_the_total_closes(path):
+    """Spent is shown as it is, the dataset is closed, and only a total that covers it opens it again."""
+    ledger = priced(path, ("1/2", "1/2"), ("1/4", "1/4"))
+
+    entry = ledger.record_exact("a", bf.Marginal("y"))
+
+    assert entry.body["repriced"] == {"2": "1", "3": "1/2"}
+    assert ledger.budget("a").remaining == Fraction(-1, 2)
+    assert ledger.budget("a").closed == entry.body["closed"]
+    with pytest.raises(errors.ClosedDatasetError, match=r"3/2 of 1, 3/4 of it .* entries 2, 3") as caught:
+        ledger.charge("a", Fraction(0), {}, facts=1)
+    assert not caught.value.for_good
+    assert "fix:" not in str(caught.value)
+    with pytest.raises(errors.ArgumentError, match="3/2"):
+        ledger.raise_budget("a", "1.4")
+    assert len(ledger.entries) == 4
+    assert ledger.raise_budget("a", "3/2", "the board agreed") == Budget(Fraction(3, 2), Fraction(3, 2))
+    assert ledger.charge("a", Fraction(0), {}, facts=1)[1].remaining == 0
+    assert ledger.verify()
+
+
+def test_a_release_of_unknown_loss_closes_for_good(path):
+    """What has no bound, or was charged before there was any, is named; no total opens it again."""
+    ledger = priced(path, ("1/2", "1/2"), total=2)
+    ledger.charge("a", Fraction(0), {"closure": None, "unknown": "it tells totals"})
+    ledger.charge("a", TENTH, {})
+
+    entry = ledger.record_exact("a", bf.Marginal("y"))
+
+    assert entry.body["repriced"] == {"2": "1"}
+    with pytest.raises(errors.ClosedDatasetError, match=r"entries 3 \(it tells totals\), 4 \(made before"):
+        ledger.charge("a", TENTH, {}, facts=1)
+    for attempt in (lambda: ledger.raise_budget("a", 9), lambda: ledger.charge("a", TENTH, {}, facts=1)):
+        with pytest.raises(errors.ClosedDatasetError, match=r"fix: no total opens .* another dataset name"):
+            attempt()
+    assert ledger.record_exact("a", bf.Count("x == 0")).body["closed"] == entry.body["closed"]
+    assert ledger.verify()
+
+
+def test_overspent_then_unknown_stays_closed(path):
+    """What a second fact makes unknown is not opened by a larger total, either."""
+    ledger = priced(path, ("1", "1"), secret=bf.partition([[0, 1], [2]]))
+    ledger.record_exact("a", bf.Marginal("y"))
+    assert "lost more than the total" in ledger.dataset("a").closed
+    ledger.raise_budget("a", 2)
+    ledger.charge("a", Fraction(0), {}, facts=1)
+
+    ledger.record_exact("a", bf.Count("x == 0"))
+
+    with pytest.raises(errors.ClosedDatasetError, match="not known of entry 5"):
+        ledger.raise_budget("a", 99)
+    assert ledger.verify()
+
+
+@pytest.mark.parametrize(
+    ("fact", "options"),
+    [
+        (bf.Marginal("y"), {"constraints": [bf.Marginal("y")]}),
+        (bf.Count("y == 0", answer=3), {"constraints": [bf.Marginal("x", "y")]}),
+        (bf.Marginal("x", answer=[1, 3, 5]), {"secrets": {"x": bf.public()}}),
+        (bf.Count("x == 2"), {"secrets": {"x": bf.partition([[0, 1], [2]])}}),
+    ],
+    ids=["stated before", "follows", "public", "no edge touches it"],
+)
+def test_facts_that_cost_nothing(fact, options):
+    """What follows from other facts, or is changed by no edge, is recorded and makes nothing dearer."""
+    domain = Domain((integers("x", 0, 2), integers("y", 0, 1)))
+    ledger = Ledger()
+    ledger.bind("a", Fraction(1), {"policy": json.dumps(bf.Policy(domain, **options).to_dict()), "rows": 9})
+    ledger.charge("a", Fraction(1, 2), {"closure": "1/2"})
+    ledger.charge("a", TENTH, {})
+
+    first, second = ledger.record_exact("a", fact), ledger.record_exact("a", fact.to_dict())
+
+    assert first.body["repriced"] == second.body["repriced"] == {}
+    assert (second.body["closed"], second.body["facts"]) == (None, 2)
+    assert ledger.charge("a", Fraction(4, 10), {}, facts=2)[1].remaining == 0
+    assert ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        None,
+        3,
+        "x == 0",
+        {},
+        {"sum": "x"},
+        {"fact": "sum", "columns": ["x"]},
+        {"fact": "box", "bounds": {"answer": [0, 1]}},
+        {"fact": "count", "where": "x == 0", "answer": -1},
+        bf.Count("z == 0"),
+        bf.Count("x > 'a'"),
+        bf.Marginal("y", answer=[1, 2, 3]),
+        bf.Marginal("y", answer=[1, 2]),
+        bf.Box(x=(0, 9)),
+        bf.Count("x == 0", answer=10),
+    ],
+    ids=repr,
+)
+def test_what_is_no_count_of_the_rows_is_refused(path, fact):
+    """A sum, garbage, or what does not fit the declared cells is a typed error, and nothing is written."""
+    ledger = priced(path, ("1/2", "1/2"))
+
+    with pytest.raises(errors.BlowfishError):
+        ledger.record_exact("a", fact)
+
+    assert len(ledger.entries) == 2
+    assert ledger.dataset("a").facts == ()
+
+
+def test_an_answer_that_contradicts_another_is_refused():
+    """Two answers to one count cannot both be public; the same one may be stated again, or later."""
+    ledger = priced()
+    ledger.record_exact("a", bf.Marginal("y"))
+    ledger.record_exact("a", bf.Marginal("y", answer=[4, 5]))
+
+    for fact in (bf.Marginal("y", answer=[5, 4]), bf.Count("y == 0", answer=5)):
+        with pytest.raises(errors.ArgumentError, match="another answer"):
+            ledger.record_exact("a", fact)
+
+    assert len(ledger.entries) == 3
+    ledger.record_exact("a", bf.Count("y == 0", answer=4))
+
+
+@pytest.mark.parametrize(
+    ("facts", "options"),
+    [
+        ([bf.Count("x == 0", answer=3), bf.Box(x=(0, 0), answer=4)], {}),
+        ([bf.Count("x == 0", answer=5), bf.Count("x < 2", answer=4)], {}),
+        ([bf.Count("x == 0", answer=5), bf.Count("x == 2", answer=5)], {}),
+        ([bf.Marginal("y", answer=[9, 0]), bf.Count("x == 1 and y == 1", answer=1)], {}),
+        ([bf.Marginal("x"), bf.Count("x == 0", answer=5), bf.Count("x == 2", answer=5)], {}),
+        ([bf.Count("x == 2", answer=5)], {"constraints": [bf.Count("x == 0", answer=5)]}),
+        ([bf.Count("x == 0", answer=2), bf.Count("x < 2", answer=1)], {"presence": True}),
+    ],
+    ids=["spelt", "inside", "nine rows", "columns", "follow from one left open", "stated", "presence"],
+)
+def test_answers_that_no_table_has_are_refused(path, facts, options):
+    """However they are spelt, the last contradicts those before: nothing is written, what was known stays."""
+    ledger = priced(path, ("1/4", "1/4"), total=9, **options)
+    for fact in facts[:-1]:
+        ledger.record_exact("a", fact)
+    before = ledger.dataset("a")
+
+    for attempt in (ledger.record_exact, ledger.preview_exact):
+        with pytest.raises(errors.ArgumentError, match=r"another answer|no table"):
+            attempt("a", facts[-1])
+
+    assert ledger.dataset("a") == before
+    ledger.record_exact("a", _open(facts[-1]))
+
+
+def _open(fact):
+    """Return the plain form of a fact without its answer."""
+    return {key: value for key, value in fact.to_dict().items() if key != "answer"}
+
+
+def test_counts_beyond_the_rows_are_possible_where_presence_is_secret():
+    """Nine rows are known of a public number of rows only."""
+    ledger = priced(presence=True)
+    for where in ("x == 0", "x == 2"):
+        ledger.record_exact("a", bf.Count(where, answer=5))
+
+    assert len(ledger.dataset("a").facts) == 2
+
+
+@pytest.mark.parametrize(
+    ("fact", "total"),
+    [(bf.Marginal("y"), 2), (bf.Marginal("y"), 1), (bf.Count("x == 0"), 9), (bf.Count("x >= 0"), 1)],
+    ids=["dearer", "closes", "closes for good", "costs nothing"],
+)
+def test_a_preview_is_what_recording_does(path, fact, total):
+    """The budget to come, closed or not, and nothing written, not even by what is refused."""
+    ledger = priced(path, ("1/2", "1/2"), ("1/4", "1/4"), total=total)
+    if total == 9:
+        ledger.charge("a", Fraction(0), {"closure": None, "unknown": "it tells totals"})
+    before = ledger.entries
+
+    found = ledger.preview_exact("a", fact.to_dict())
+
+    assert ledger.entries.equals(before)
+    assert ledger.budget("a").closed is None
+    entry = ledger.record_exact("a", fact)
+    assert found == ledger.budget("a")
+    assert found.closed == entry.body["closed"]
+
+
+def test_a_charge_planned_under_other_facts_is_refused():
+    """A charge says how many facts it was planned under: fewer, or more, than there are is an error."""
+    ledger = priced(None, ("1/4", "1/4"))
+    ledger.record_exact("a", bf.Marginal("y"))
+
+    for many in (0, 2):
+        with pytest.raises(errors.FactsChangedError, match="ask again"):
+            ledger.charge("a", TENTH, {}, facts=many)
+
+    assert len(ledger.entries) == 3
+    assert ledger.charge("a", TENTH, {}, facts=1)[0].id == 4
+
+
+def test_a_missing_fact_is_found(path):
+    """A ledger whose facts were taken out is not charged."""
+    ledger = priced(path, ("1/4", "1/4"))
+    ledger.record_exact("a", bf.Marginal("y"))
+    ledger.charge("a", Fraction(0), {}, facts=1)
+
+    edit(path, "UPDATE entries SET kind = 'note' WHERE id = 3")
+
+    with pytest.raises(errors.LedgerTamperedError, match="facts recorded before"):
+        ledger.charge("a", Fraction(0), {}, facts=0)
 
 
 def test_name_find_store(path):
@@ -344,7 +591,7 @@ def test_verify_redoes_the_sums(path, dataset, kind, body):
 def test_verify_finds_a_charge_after_closing(path):
     """A charge that follows a fact is found, though its sums are right."""
     ledger = filled(path)
-    ledger.record_exact("a", {})
+    ledger.record_exact("a", FACT)
 
     with chain.transaction(path, "IMMEDIATE") as connection:
         body = {"epsilon": "0", "spent": "1/10", "total": "2", "closed": None}
@@ -404,7 +651,7 @@ def test_a_ledger_keeps_its_key(path, monkeypatch, first, then):
         lambda: ledger.charge("a", TENTH, {}),
         lambda: ledger.bind("c", Fraction(1), {}),
         lambda: ledger.raise_budget("a", 9),
-        lambda: ledger.record_exact("a", {}),
+        lambda: ledger.record_exact("a", FACT),
         lambda: ledger.find("b", "r"),
         ledger.verify,
     ]
@@ -487,7 +734,7 @@ def test_a_missing_file_is_not_found(path):
         lambda: ledger.entries,
         lambda: ledger.find("a", "x"),
         lambda: ledger.raise_budget("a", 3),
-        lambda: ledger.record_exact("a", {}),
+        lambda: ledger.record_exact("a", FACT),
         ledger.verify,
     ]
 

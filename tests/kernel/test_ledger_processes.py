@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pandas_blowfish.kernel import chain
 from pandas_blowfish.kernel.ledger import Ledger
 
 PACKAGE = Path(__file__).parents[2] / "pandas_blowfish"
@@ -149,6 +150,32 @@ except errors.ClosedDatasetError as error:
     print(error.reason)
 """
 
+PLANNED = """
+ledger, refused, known = Ledger(path), 0, 0
+while not os.path.exists(path + ".go"):
+    pass
+while known < 6:
+    known = len(ledger.dataset("a").facts)
+    time.sleep(random.uniform(0, 0.005))  # a plan is made under these facts, and takes its time
+    try:
+        ledger.charge("a", Fraction(1, 1000), {"closure": "1/1000", "known": known}, facts=known)
+    except errors.FactsChangedError:
+        refused += 1
+print(refused)
+"""
+
+RECORD = """
+import pandas_blowfish.plan.price  # what a price needs is there before the race
+from pandas_blowfish.policy.constraint import Count
+ledger = Ledger(path)
+open(path + ".go", "w").close()
+for number in range(6):
+    spent = ledger.dataset("a").spent
+    while ledger.dataset("a").spent == spent:  # until there was a charge
+        time.sleep(0.001)
+    ledger.record_exact("a", Count(f"x in [{2 * number}, {2 * number + 1}]"))
+"""
+
 
 def start(script, *arguments):
     """Start a fresh interpreter on a script; warnings are errors there too."""
@@ -227,8 +254,37 @@ def test_a_fact_closes_for_other_processes(tmp_path):
     process = start(CLOSED, ledger.location)
     assert process.stdout.readline() == "charged\n"
 
-    ledger.record_exact("a", {"count": 1})
+    ledger.record_exact("a", {"fact": "count", "where": "x == 0"})
 
-    assert "fact" in finish(process)
+    assert "without a policy" in finish(process)
     assert ledger.budget("a").spent == Fraction(1, 10)
+    ledger.close()
+
+
+def test_no_charge_under_too_few_facts(tmp_path):
+    """While one process records facts and others charge, each knows all that were entered before it."""
+    policy = {"blowfish": 1, "columns": {"x": {"type": "integer", "min": 0, "max": 13}}}
+    ledger = Ledger(tmp_path / "budget.db")
+    ledger.bind("a", Fraction(100), {"policy": json.dumps(policy), "rows": 50})
+
+    processes = [start(script, ledger.location) for script in (PLANNED, PLANNED, PLANNED, RECORD)]
+    refused = [finish(process) for process in processes]
+
+    facts, costs, known = [], {}, set()
+    with chain.transaction(ledger.location) as connection:
+        for entry in chain.replay(connection):
+            if entry.kind == "charge":
+                assert entry.body["known"] == entry.body["facts"] == len(facts)
+                costs[str(entry.id)] = Fraction(entry.body["epsilon"])
+                known.add(len(facts))
+            elif entry.kind == "fact":
+                facts.append(entry.id)
+                costs |= {number: Fraction(cost) for number, cost in entry.body["repriced"].items()}
+                moved = len(facts) + 1  # disjoint, two cells each: a cycle through them and the others
+                assert all(cost >= moved * Fraction(1, 1000) for cost in costs.values())
+            assert Fraction(entry.body["spent"]) == sum(costs.values())
+    assert len(facts) == 6
+    assert known >= set(range(6))  # charges did come between facts
+    assert sum(map(int, refused[:3])) > 0  # and some came too late
+    assert ledger.verify()
     ledger.close()

@@ -8,12 +8,15 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
+    FactsChangedError,
     InsufficientBudgetError,
     NameTakenError,
+    PolicyMismatchError,
     ScaleError,
     StaleFrameError,
     TestNoiseError,
 )
+from pandas_blowfish.kernel import chain as module_chain
 from pandas_blowfish.kernel import measure as module
 from pandas_blowfish.kernel.ledger import Ledger
 from pandas_blowfish.kernel.measure import measure
@@ -233,3 +236,67 @@ def test_replayed_noise_is_marked():
     assert first["count"].tolist() == again["count"].tolist()
     assert first.blowfish.receipt["noise"] == again.blowfish.receipt["noise"] == "TEST ONLY"
     assert df.blowfish.hist("x", epsilon="1/4").blowfish.receipt["noise"] == "discrete Laplace"
+
+
+def test_entries_say_what_later_facts_may_make_of_them():
+    """Each charge holds its loss when one record moves anywhere, or why that is unknown."""
+    domain = Domain((integers("x", 0, 9), integers("y", 0, 3)))
+    line = bf.Policy(domain, secrets={"x": bf.threshold(1)})
+    df = FRAME.blowfish.protect(line, epsilon=9, ledger=bf.Ledger())
+
+    bodies = [
+        _measured(df, lambda verbs: verbs.hist("y", epsilon="1/2")),
+        _measured(df, lambda verbs: verbs.cumhist("x", epsilon=1, strategy="ordered")),
+        _measured(df, lambda verbs: verbs.hist("x", epsilon=1, strategy="dawa")),
+        _measured(_protected(), lambda verbs: verbs.hist("x", epsilon=1)),
+    ]
+
+    assert [body["closure"] for body in bodies] == ["1/2", "9", None, None]
+    assert ["unknown" in body for body in bodies] == [False, False, True, True]
+    assert all(body["facts"] == 0 for body in bodies)
+
+
+def _measured(df, ask):
+    receipt = ask(df.blowfish).blowfish.receipt
+    source = opened(df.attrs["blowfish"])
+    with module_chain.transaction(source.ledger.location) as connection:
+        return module_chain.select(connection, "id = ?", receipt["entry"]).body
+
+
+def test_a_plan_under_other_facts_is_refused(monkeypatch):
+    """A fact recorded after the plan, even just before the charge, stops it: nothing is charged."""
+    df = FRAME.blowfish.protect(bf.Policy(POLICY.domain), epsilon=9, ledger=bf.Ledger())
+    source = opened(df.attrs["blowfish"])
+    plan = source.policy.plan.hist("x", epsilon="1/4")
+    real = module.unsealed
+
+    def interrupted(*arguments):
+        monkeypatch.setattr(module, "unsealed", real)
+        source.ledger.record_exact(source.dataset.name, bf.Marginal("y"))  # another process is faster
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "unsealed", interrupted)
+    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
+    with pytest.raises(FactsChangedError, match="ask again"):
+        measure(plan, df, source.ledger, source.dataset, {})
+    with pytest.raises(PolicyMismatchError):
+        measure(plan, df, source.ledger, opened(df.attrs["blowfish"]).dataset, {})
+
+    assert df.blowfish.ledger.entries["kind"].tolist() == ["open", "fact"]
+    monkeypatch.undo()
+    assert df.blowfish.hist("x", epsilon="1/4").blowfish.receipt["spent"] == "1/4"
+
+
+def test_what_a_wrong_recorded_answer_tells_is_not_released():
+    """Rows that contradict it are not read out exactly, and nothing is charged; noisy releases go on."""
+    ledger = bf.Ledger()
+    rows = pd.DataFrame({"a": [0, 0, 1, 2], "b": [0, 1, 1, 1]})
+    domain = Domain((integers("a", 0, 2), integers("b", 0, 1)))
+    frame = rows.blowfish.protect(bf.Policy(domain), epsilon=1, ledger=ledger, dataset="d")
+    ledger.record_exact("d", bf.Marginal("a", answer=[4, 0, 0]))
+
+    for ask in (frame.blowfish.hist, frame.blowfish.cumhist, frame.blowfish.sum):
+        with pytest.raises(bf.errors.FactMismatchError, match="Marginal"):
+            ask("a", epsilon="1/8")
+    assert ledger.budget("d").spent == 0
+    assert frame.blowfish.hist("b", epsilon="1/8")["count"].sum() == 4

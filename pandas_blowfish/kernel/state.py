@@ -1,0 +1,193 @@
+"""What a dataset has come to, as its entries state it, and whether that follows. Never sees rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from sqlite3 import Connection
+from typing import Any, NamedTuple
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.kernel.chain import Entry, every
+
+OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget mends
+COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
+COLUMNS += ["sensitivity", "scale", "reason", "repriced", "hash"]
+STATED = [
+    "dataset",
+    "epsilon",
+    "spent",
+    "remaining",
+    "query",
+    "columns",
+    "sensitivity",
+    "scale",
+    "name",
+    "time",
+]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a dataset may spend in all and has spent: exact fractions.
+
+    Attributes:
+        total: What all releases together may lose.
+        spent: What they have lost.
+        closed: Why the dataset takes no more charges; None where it takes them.
+    """
+
+    total: Fraction
+    spent: Fraction
+    closed: str | None = None
+
+    @property
+    def remaining(self) -> Fraction:
+        """Return what may still be spent; below 0 where a fact made earlier releases cost more than all."""
+        return self.total - self.spent
+
+    def __repr__(self) -> str:
+        closed = "" if self.closed is None else f", closed={self.closed!r}"
+        return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining}{closed})"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a dataset name is bound to, what it has spent, and what became public about it since."""
+
+    name: str
+    binding: dict[str, Any] = field(repr=False)  # holds the seal
+    total: Fraction
+    spent: Fraction
+    closed: str | None  # why it takes no more charges
+    facts: tuple[dict[str, Any], ...] = ()  # as plain data, in the order they were recorded
+
+    @property
+    def budget(self) -> Budget:
+        """Return what it may spend in all and has spent, and whether it is closed."""
+        return Budget(self.total, self.spent, self.closed)
+
+    @property
+    def mendable(self) -> bool:
+        """Tell whether it is open, or closed for nothing but its total."""
+        return self.closed is None or self.closed.startswith(OVERSPENT)
+
+
+class Sums(NamedTuple):
+    """What an entry states of its dataset."""
+
+    total: Fraction
+    spent: Fraction
+    closed: str | None
+    facts: int
+
+
+def sums(entry: Entry) -> Sums:
+    """Return the total, the spent, the reason of closing and the recorded facts that an entry states."""
+    body = entry.body
+    return Sums(Fraction(body["total"]), Fraction(body["spent"]), body["closed"], int(body.get("facts", 0)))
+
+
+def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> bool:
+    """Return whether an entry may state its sums when the one before it of its dataset stated its own.
+
+    Args:
+        entry: The entry.
+        before: The one before it, of the same dataset; None if it is the first.
+        costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
+
+    Proof note:
+        Requires: entries come in their order (`chain.replay`).
+        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, no
+                  charge ever got cheaper, and it exceeds the total only where the dataset is closed.
+        Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
+                  each named with its new cost; nothing else changes `spent`.
+        Checked:  tests/kernel/test_state.py::test_what_follows
+    """
+    try:
+        now = sums(entry)
+        if before is None or entry.kind == "open":
+            return before is None and entry.kind == "open" and now == Sums(now.total, Fraction(0), None, 0)
+        was = sums(before)
+        if entry.kind == "fact":
+            return _fact_follows(entry, now, was, costs)
+        if now.closed is not None or now.facts != was.facts or now.spent > now.total:
+            return False
+        if entry.kind == "charge":
+            epsilon = costs[entry.id] = Fraction(entry.body["epsilon"])
+            adds = epsilon >= 0 and now.spent == was.spent + epsilon
+            return was.closed is None and adds and now.total == was.total
+        raised = now.total > was.total and now.spent == was.spent
+        return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        return False
+
+
+def _fact_follows(entry: Entry, now: Sums, was: Sums, costs: dict[int, Fraction]) -> bool:
+    if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
+        return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
+    repriced = {int(number): Fraction(cost) for number, cost in entry.body["repriced"].items()}
+    if any(cost < costs[number] for number, cost in repriced.items()):
+        return False
+    more = sum((cost - costs[number] for number, cost in repriced.items()), Fraction(0))
+    costs.update(repriced)
+    if (now.total, now.spent, now.facts) != (was.total, was.spent + more, was.facts + 1):
+        return False
+    if was.closed is not None and not was.closed.startswith(OVERSPENT):
+        return now.closed == was.closed
+    return now.closed is not None or (was.closed is None and now.spent <= now.total)
+
+
+def facts(connection: Connection, dataset: str) -> tuple[dict[str, Any], ...]:
+    """Return the recorded facts of a dataset as plain data, in order."""
+    found = every(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
+    return tuple(entry.body["fact"] for entry in found if "repriced" in entry.body)
+
+
+def charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]]:
+    """Return the charges of a dataset, each with what it costs by now."""
+    costs, found = dict[str, Fraction](), list[Entry]()
+    for entry in every(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
+        if entry.kind == "charge":
+            found.append(entry)
+            costs[str(entry.id)] = Fraction(entry.body["epsilon"])
+        for number, cost in entry.body.get("repriced", {}).items():
+            costs[number] = Fraction(cost)
+    return [(entry, costs[str(entry.id)]) for entry in found]
+
+
+def differs(receipt: Mapping[str, Any], entry: Entry) -> str:
+    """Return the first thing a receipt states otherwise than its entry; "" when it agrees."""
+    stated = {
+        **entry.body,
+        "dataset": entry.dataset,
+        "time": entry.time,
+        "query": entry.body.get("call", entry.body.get("query")),
+    }
+    stated["remaining"] = str(sums(entry).total - sums(entry).spent)
+    return next((key for key in STATED if key in receipt and receipt[key] != stated.get(key)), "")
+
+
+def line(row: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a stored entry as a row of `Ledger.entries`."""
+    body = json.loads(row[4])
+    exact = {key: Fraction(body[key]) for key in ("epsilon", "spent", "total") if key in body}
+    own = {"id": row[0], "dataset": row[1], "kind": row[2], "time": row[3], "hash": row[5]}
+    called = (
+        {"query": body["call"]} if "call" in body else {"query": text(body["fact"])} if "fact" in body else {}
+    )
+    costs = body.get("repriced")
+    costs = {int(number): cost for number, cost in costs.items()} if isinstance(costs, dict) else None
+    return {"reason": body["closed"], **body, **exact, **own, **called, "repriced": costs}
+
+
+def text(fact: Any) -> str:
+    """Return a recorded fact as it is written, without its answer."""
+    from pandas_blowfish.policy.constraint import constraint_from_dict  # here: charging needs no numpy
+
+    try:
+        return constraint_from_dict(fact).describe()
+    except ArgumentError:  # from before facts could be priced
+        return str(fact)
