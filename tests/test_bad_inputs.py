@@ -370,6 +370,35 @@ BAD = {
     "raise to less": (lambda at: at.ledger.raise_budget("rows", "1/2"), errors.ArgumentError),
     "raise to nan": (lambda at: at.ledger.raise_budget("rows", float("nan")), errors.ArgumentError),
     "raise nothing": (lambda at: at.ledger.raise_budget("nobody", 5), errors.UnknownDatasetError),
+    "record nothing": (lambda at: at.ledger.record_exact("rows", None), errors.ArgumentTypeError),
+    "preview nothing": (lambda at: at.ledger.preview_exact("rows", None), errors.ArgumentTypeError),
+    "preview nobody": (
+        lambda at: at.ledger.preview_exact("nobody", bf.Marginal("small")),
+        errors.UnknownDatasetError,
+    ),
+    "record a sum": (lambda at: at.ledger.record_exact("rows", {"sum": "x"}), errors.ArgumentError),
+    "record of nobody": (
+        lambda at: at.ledger.record_exact("nobody", bf.Marginal("small")),
+        errors.UnknownDatasetError,
+    ),
+    "record no column": (
+        lambda at: at.ledger.record_exact("rows", bf.Marginal("note")),
+        errors.UndeclaredColumnError,
+    ),
+    "record inside a cell": (
+        lambda at: at.ledger.record_exact("rows", bf.Box(x=(0, 5))),
+        errors.ArgumentError,
+    ),
+    "record without cells": (
+        lambda at: at.ledger.record_exact("rows", bf.Marginal("r")),
+        errors.UnboundedColumnError,
+    ),
+    "rows against a fact": (
+        lambda at: _protect(
+            POLICY.with_facts([bf.Count("small < 4", answer=2)]), ledger=at.book, dataset="a"
+        )(at),
+        errors.FactMismatchError,
+    ),
     # policies and secrets
     "no schema": (lambda _: bf.Policy(None), errors.SchemaError),
     "neighbors": (lambda _: bf.Policy(CELLS, neighbors="friends"), errors.ArgumentError),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,12 +14,17 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.kernel.ledger import Dataset
 from pandas_blowfish.kernel.measure import Measured, measure
-from pandas_blowfish.plan.choose import reread
+from pandas_blowfish.kernel.reprice import policy_of
+from pandas_blowfish.plan.choose import priced, reread
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
+
+FACTS = 12  # public facts that a receipt names
 
 
 def answer(
@@ -64,8 +70,9 @@ def answers(
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
-    plan = _as_measured(plan, measured, source.dataset.name, name)
-    solved = solve(plan.measurement, measured.values, post=post)
+    plan = _as_measured(plan, measured, source.dataset, name)
+    known = Given.of(plan.policy, source.dataset.binding["rows"])
+    solved = solve(plan.measurement, measured.values, post=post, given=known)
     return build(plan, solved, _receipt(plan, measured, source, solved, post=post))
 
 
@@ -82,14 +89,21 @@ def _facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _as_measured(plan: Plan, measured: Measured, dataset: str, name: str | None) -> Plan:
-    """Return the plan that a stored answer was measured by, which today's choice may not be."""
+def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | None) -> Plan:
+    """Return the plan that a stored answer was measured by, which today's choice may not be.
+
+    Facts recorded since do not change what was measured: it is read by the policy of that time.
+    """
     body = measured.entry.body
-    how = body["measured"]
-    if how != _facts(plan)["measured"]:
+    how, known = body["measured"], int(body.get("facts", 0))
+    if known != len(dataset.facts):
+        then = policy_of(dataset, known)
+        plan = replace(plan, policy=then, price=priced(then, plan.asked[0]))
+        plan = reread(plan, how["strategy"], how["way"], how["form"])
+    elif how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     if len(measured.values) != plan.values or body["scale"] != str(plan.scale):
-        raise NameTakenError(dataset, str(name), body.get("call"))
+        raise NameTakenError(dataset.name, str(name), body.get("call"))
     return plan
 
 
@@ -106,7 +120,7 @@ def _receipt(
         "columns": list(plan.domain.columns),
         "groupby": list(plan.query.get("groupby", ())),
         "dataset": source.dataset.name,
-        "policy": source.policy.fingerprint,
+        "policy": plan.policy.fingerprint,
         "strategy": plan.strategy,
         "sensitivity": str(plan.sensitivity),
         "scale": str(plan.scale),
@@ -122,6 +136,9 @@ def _receipt(
         "shift_low": solved.shift[0],
         "shift_high": solved.shift[1],
         "at_most": solved.most,
+        "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
+        "moved": plan.price.moved,
+        "rule": plan.price.rule if plan.policy.constraints else None,
         "unit": binding["unit"] or "row-level",
         "outside": binding["outside"],
         "spent": str(spent),

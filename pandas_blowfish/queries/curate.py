@@ -39,10 +39,13 @@ def draft(frame: pd.DataFrame) -> Draft:
 def check(frame: pd.DataFrame, policy: Any) -> pd.DataFrame:
     """Return how many rows of each declared column are missing or outside its domain.
 
+    Then, for each public fact whose answer the policy states, whether the rows agree with it: else what
+    was stated and what was counted, or of a marginal how many counts differ.
     A curator's tool: the counts are exact and private, keep them out of logs.
 
     Args:
         frame: The rows, protected or not.
         policy: A policy or schema.
     """
-    return count.check(frame, as_policy(policy).domain)
+    promise = as_policy(policy)
+    return count.check(frame, promise.domain, promise.facts)

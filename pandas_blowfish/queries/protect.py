@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -17,6 +16,7 @@ from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
     BudgetMismatchError,
+    FactMismatchError,
     LedgerNotFoundError,
     NotProtectedError,
     PolicyMismatchError,
@@ -25,7 +25,10 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.kernel import count
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
+from pandas_blowfish.kernel.measure import require_recorded
+from pandas_blowfish.kernel.reprice import policy_of, recorded
 from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.fact import answer_of, cells_of
 from pandas_blowfish.policy.policy import Policy
 
 OUTSIDE = ("error", "clip")
@@ -33,7 +36,7 @@ OUTSIDE = ("error", "clip")
 
 @dataclass(frozen=True)
 class Opened:
-    """A protected frame's ledger, dataset and policy, looked up from its record."""
+    """A protected frame's ledger, dataset and policy (with the facts recorded since), from its record."""
 
     ledger: Ledger
     dataset: Dataset
@@ -94,12 +97,7 @@ def opened(record: Any) -> Opened:
     dataset = ledger.dataset(str(record.get("dataset")))
     if dataset.binding["fingerprint"] != record.get("policy"):
         raise StaleFrameError(dataset.name, "the policy in the frame's record is")
-    return Opened(ledger, dataset, _policy(dataset.binding["policy"]))
-
-
-@lru_cache(maxsize=64)
-def _policy(text: str) -> Policy:
-    return Policy.from_dict(json.loads(text))
+    return Opened(ledger, dataset, policy_of(dataset))
 
 
 def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
@@ -145,22 +143,24 @@ def _bound(
     try:
         found = book.dataset(name)
     except (UnknownDatasetError, LedgerNotFoundError):
-        key = count.new_key()
+        key, clip = count.new_key(), stated["outside"] == "clip"
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
             "fingerprint": promise.fingerprint,
             "rows": count.rows(frame),
             "key": key,
-            "seal": count.seal(frame, promise.domain, key, clip=stated["outside"] == "clip"),
+            "seal": count.seal(frame, promise.domain, key, clip=clip),
             "named": named,
             **stated,
         }
+        if wrong := count.contradicted(frame, promise.domain, promise.facts, clip=clip):
+            raise FactMismatchError([fact.text for fact in wrong]) from None
         found = book.bind(name, total, binding)
         if found.binding["key"] == key:
             return found
-    first = _policy(found.binding["policy"])
-    if not promise.implies(first):
-        raise PolicyMismatchError(name, "policy")
+    first = policy_of(found, 0)
+    if not (_restates(promise, found) or (not found.facts and promise.implies(first))):
+        raise PolicyMismatchError(name, "policy", _unrecorded(promise, found))
     for what, value in stated.items():
         if found.binding[what] != value:
             raise PolicyMismatchError(name, f"{what}=")
@@ -168,7 +168,40 @@ def _bound(
         raise BudgetMismatchError(name, total, found.total)
     if stale := count.unsealed(frame, first.domain, found.binding):
         raise StaleFrameError(name, stale)
+    require_recorded(frame, found)
     return found
+
+
+def _restates(promise: Policy, found: Dataset) -> bool:
+    """Tell whether a policy is the first one, or that with the facts recorded since, however written."""
+    first, since = policy_of(found, 0), recorded(found)
+    if promise == first:
+        return True
+    known = [first.facts, (*first.facts, *since), policy_of(found).facts]
+    said = {cells_of(fact) for fact in promise.facts}
+    restated = any(said == {cells_of(fact) for fact in facts} for facts in known)
+    return restated and _bare(promise) == _bare(first) and not _unknown(promise, found)
+
+
+def _unrecorded(promise: Policy, found: Dataset) -> list[str]:
+    """Return the facts to record that would make the first policy this one; none if they differ otherwise."""
+    first, said = policy_of(found, 0), {cells_of(fact) for fact in promise.facts}
+    more = said >= {cells_of(fact) for fact in first.facts} and _bare(promise) == _bare(first)
+    return _unknown(promise, found) if more else []
+
+
+def _unknown(promise: Policy, found: Dataset) -> list[str]:
+    """Return the facts of a policy that are not on record, or not with this answer."""
+    answers: dict[Any, set[Any]] = {}
+    for fact in policy_of(found, 0).facts:
+        answers.setdefault(cells_of(fact), set()).add(answer_of(fact))
+    for fact in recorded(found):  # one that was recorded may be stated without its answer
+        answers.setdefault(cells_of(fact), {None}).add(answer_of(fact))
+    return [fact.text for fact in promise.facts if answer_of(fact) not in answers.get(cells_of(fact), ())]
+
+
+def _bare(policy: Policy) -> Policy:
+    return policy.with_facts([]) if policy.constraints else policy
 
 
 def _mark(frame: pd.DataFrame, record: dict[str, str]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.protect import opened
@@ -41,3 +41,53 @@ def test_wrong_arguments_are_refused_before_the_charge(arguments):
         answer(plan, df, source, **{"post": True, "name": None, **arguments})
 
     assert df.blowfish.budget.spent == 0
+
+
+@pytest.mark.parametrize("strategy", ["auto", "identity", "ordered", "hierarchical"])
+def test_a_stored_answer_outlives_a_fact(strategy):
+    """What was measured before a fact is read by the policy of that time, free; anew it has the new noise."""
+    rows = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 0, 1, 1]})
+    policy = bf.Policy(Domain((integers("x", 0, 4), integers("y", 0, 1))), secrets={"x": bf.threshold(1)})
+    df = rows.blowfish.protect(policy, epsilon=999, ledger=bf.Ledger(), dataset="rows")
+    first = df.blowfish.hist("x", epsilon=1, strategy=strategy, name="kept")
+    book, spent = df.blowfish.ledger, df.blowfish.budget.spent
+
+    book.record_exact("rows", bf.Marginal("y"))
+    again = df.blowfish.hist("x", epsilon=1, strategy=strategy, name="kept")
+    assert df.blowfish.budget.spent > spent == 1  # the fact made it dearer, reading it again did not
+    kinds = book.entries["kind"].tolist()
+    anew = df.blowfish.hist("x", epsilon=1, strategy=strategy, name="anew")
+
+    pd.testing.assert_frame_equal(first, again)
+    assert again.attrs == first.attrs
+    assert again.blowfish.receipt["policy"] == policy.fingerprint
+    assert kinds == ["open", "charge", "fact"]
+    assert anew.blowfish.receipt["policy"] == df.blowfish.policy.fingerprint != policy.fingerprint
+    assert float(anew["std"].max()) > float(first["std"].max())
+    assert book.verify(dict(first.attrs["blowfish"]))
+    pd.testing.assert_frame_equal(df.blowfish.hist("x", epsilon=1, strategy=strategy, name="anew"), anew)
+    with pytest.raises(NameTakenError):
+        df.blowfish.hist("x", epsilon=2, strategy=strategy, name="kept")
+
+
+def test_every_verb_rereads_its_answers():
+    """Sums, tables, ranges and quantiles of before a fact come back as they were."""
+    rows = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 0, 1, 1]})
+    policy = bf.Policy(Domain((integers("x", 0, 4), integers("y", 0, 1))), secrets={"x": bf.threshold(1)})
+    df = rows.blowfish.protect(policy, epsilon=10**9, ledger=bf.Ledger(), dataset="rows")
+    verbs = {
+        "sum": lambda own: own.sum("x", epsilon=1, name="sum"),
+        "mean": lambda own: own.mean("x", epsilon=1, name="mean"),
+        "count": lambda own: own.where("x > 1").count(epsilon=1, name="count"),
+        "quantile": lambda own: own.quantile("x", 0.5, epsilon=1, name="quantile"),
+        "range": lambda own: own.range(["x", "y"], [((0, 2), (1, 1))], epsilon=1, name="range"),
+        "marginal": lambda own: own.marginal(["x", "y"], epsilon=1, name="marginal"),
+        "workload": lambda own: own.groupby("y").workload([[1, 2, 0, 0, 1]], "x", epsilon=1, name="workload"),
+    }
+    before = {name: ask(df.blowfish) for name, ask in verbs.items()}
+    for fact in (bf.Count("x == 0", answer=1), bf.Marginal("y", answer=[2, 2])):
+        df.blowfish.ledger.record_exact("rows", fact)
+
+    for name, ask in verbs.items():
+        pd.testing.assert_frame_equal(ask(df.blowfish), before[name])
+    assert df.blowfish.ledger.entries["kind"].tolist().count("charge") == len(verbs)

@@ -5,7 +5,7 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import FrameError, SchemaError
+from pandas_blowfish.errors import FactMismatchError, FrameError, SchemaError
 from pandas_blowfish.policy.domain import Domain, integers
 
 FRAME = pd.DataFrame(
@@ -49,3 +49,42 @@ def test_wrong_arguments():
         bf.check("frame", bf.Policy(Domain((integers("age", 0, 99),))))
     with pytest.raises(SchemaError):
         bf.check(FRAME, "schema")
+
+
+def test_check_lists_facts_with_an_answer():
+    """One row a known answer after the columns: whether the rows agree; facts left open are not listed."""
+    rows = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 1, 1, 1]})
+    domain = Domain((integers("x", 0, 4), integers("y", 0, 1)))
+    table = [[0, 0, 0, 0, 1], [1, 1, 1, 0, 0]]
+    facts = [bf.Count("x > 0", answer=3), bf.Marginal("y"), bf.Marginal("y", "x", answer=table)]
+    facts.append(bf.Box(x=(0, 1), y=(1, 1), answer=2))
+    policy = bf.Policy(domain, constraints=facts)
+
+    found = bf.check(rows, policy)
+    empty = bf.check(rows[["x"]][:0], policy)
+
+    assert list(found.index)[:4] == ["x", "y", "Count('x > 0')", "Marginal('y', 'x')"]
+    assert found["status"].tolist() == ["ok", "ok", "ok", "6 of 10 counts differ", "ok"]
+    assert found["declared"].tolist()[2:4] == ["a known count", "10 known counts"]
+    assert found["rows"].tolist() == [4] * 5
+    assert (found[["rows", "missing", "outside"]].dtypes == "int64").all()
+    assert empty["status"].tolist()[1:] == [
+        "absent from the frame",
+        "stated 3, counted 0",
+        "absent from the frame",
+        "absent from the frame",
+    ]
+
+
+def test_check_says_what_was_stated_and_counted():
+    """Both numbers of a single count, the rows' own told to the curator alone; protect tells neither."""
+    rows = pd.DataFrame({"x": [1] * 3601 + [0]})
+    policy = bf.Policy(Domain((integers("x", 0, 1),)), constraints=[bf.Count("x > 0", answer=3599)])
+
+    found = bf.check(rows, policy)
+    with pytest.raises(FactMismatchError) as caught:
+        rows.blowfish.protect(policy, epsilon=1)
+
+    assert found["status"].tolist() == ["ok", "stated 3,599, counted 3,601"]
+    assert "36" not in str(caught.value)
+    assert "3,6" not in str(caught.value)
