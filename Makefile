@@ -22,6 +22,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/boxes.py
 	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/attack.py
 
 clean:
 	rm -rf .venv
