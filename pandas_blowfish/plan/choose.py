@@ -30,6 +30,7 @@ from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.plan.strategy.nested import Nested
 from pandas_blowfish.plan.strategy.tree import Tree
 from pandas_blowfish.plan.workload import MAX_TOGETHER, Tally
+from pandas_blowfish.policy.moved import KNOWN
 from pandas_blowfish.policy.policy import Policy
 
 NESTED: dict[str, Callable[[Line], list[Layout]]] = {
@@ -79,12 +80,14 @@ def choose(
         _plans.move_to_end(key)
         return _plans[key]
 
-    paid = priced(policy, asked[0])
+    prices = [priced(policy, each) for each in asked]
+    ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
+    paid = prices[ways[0]]  # ways that the facts tell are exact: then no other is looked at
     share = epsilon / paid.moved
 
     def built(every: bool) -> list[tuple[Measurement, int]]:
-        found = [_candidates(paid.policy, each, share, strategy, every) for each in asked]
-        return [(each, way) for way, some in enumerate(found) for each in some]
+        found = [(_candidates(paid.policy, asked[way], share, strategy, every), way) for way in ways]
+        return [(each, way) for some, way in found for each in some]
 
     tried = built(False)
     if not tried:
@@ -102,7 +105,7 @@ def choose(
 
 
 def priced(policy: Policy, asked: Asked) -> Price:
-    """Return what facts cost a question."""
+    """Return what facts cost a question asked in one way."""
     if isinstance(asked, Question):
         return price_of(policy, asked.columns)
     tally = asked if isinstance(asked, Tally) else asked.compact().tally

@@ -72,14 +72,13 @@ def moved(policy: Policy) -> Moved:
                   count one move is such a part. If each move lifts and lowers at most one count each, the
                   moves are a simple cycle, or a simple path from v+ to v-, of the constraint graph; as one
                   record enters a count where another leaves it, the histogram changes by one move for each
-                  count of two cells or more. In
-                  general they are a minimal zero sum of vectors with entries -1, 0, 1, of which as many
-                  coordinates matter as are independent: found by completion, or with d of them ordered
-                  (Steinitz) so that all partial sums, no two of them equal, are within d: (2d + 1)^d. Where
-                  some facts have a constraint graph, the moves are put together from its cycles and paths,
-                  of m moves at most; these change the d others by at most m, and are ordered instead. If
-                  the facts and the public totals leave the histogram one direction g, it changes by g:
-                  as much as |g|/2 moves.
+                  count of two cells or more. In general they are a minimal zero sum of vectors with entries
+                  -1, 0, 1, of which as many coordinates matter as are independent: found by completion, or
+                  with d of them ordered (Steinitz) so that all partial sums, no two of them equal, are
+                  within d: (2d + 1)^d. Where some facts have a constraint graph, the moves are put together
+                  from its cycles and paths, of m moves at most; these change the d others by at most m, and
+                  are ordered instead. If the facts and the public totals leave the histogram one direction
+                  g, it changes by g: as much as |g|/2 moves.
         Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
     """
     facts = policy.facts

@@ -98,7 +98,7 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
     how, known = body["measured"], int(body.get("facts", 0))
     if known != len(dataset.facts):
         then = policy_of(dataset, known)
-        plan = replace(plan, policy=then, price=priced(then, plan.asked[0]))
+        plan = replace(plan, policy=then, price=priced(then, plan.asked[how["way"]]))
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])

@@ -114,6 +114,9 @@ def test_what_facts_tell_is_exact():
     assert all("follows from the facts" in plan.proof for plan in exact)
     assert all(plan.sensitivity > 0 for plan in noisy)
     assert secret.plan.where("b < 3").count().sensitivity == 0
+    told = secret.plan.range("b", [(0, 2)])  # what lies in no range is not told, and then not looked at
+    assert (told.sensitivity, told.matrix().shape[0], told.privacy_loss()) == (0, 1, 0)
+    assert secret.plan.range("b", [(0, 1)]).sensitivity > 0
     assert secret.plan.where("b >= 3").count().sensitivity > 0
 
 
