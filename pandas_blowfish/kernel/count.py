@@ -186,77 +186,30 @@ def require_unit(frame: pd.DataFrame, unit: str) -> None:
 
 def contradicted(frame: pd.DataFrame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
     """Return the facts whose known answer the rows do not agree with."""
-    found = _compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
+    found = compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
     return [fact for fact, stated, part in found if not np.array_equal(stated, part)]
 
 
-def _compared(
+def compared(
     frame: pd.DataFrame, domain: Domain, known: Sequence[Fact], *, clip: bool
-) -> Iterator[tuple[Fact, Ints, Ints]]:
-    """Yield facts with the counts stated and those of the rows, all counted in one pass."""
+) -> list[tuple[Fact, Ints, Ints]]:
+    """Return facts with the counts stated and those of the rows, all counted in one pass."""
     asked = [
         counts_of(domain, fact.columns if fact.condition is None else [], None, fact.condition)
         for fact in known
     ]
     counts = counted(frame, asked, clip=clip) if asked else np.empty(0, dtype=np.int64)
     parts = np.split(counts, np.cumsum([each.size for each in asked]))
-    for fact, part in zip(known, parts, strict=False):
-        yield fact, np.asarray(fact.answer).ravel(), part
+    return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def check(frame: pd.DataFrame, domain: Domain, facts: Iterable[Fact] = ()) -> pd.DataFrame:
-    """Return, column by column, how many rows are missing or outside; then which known answers hold.
-
-    For the curator only: where an answer does not hold, the true count is told.
-    """
-    require_columns(frame, [])
-    require_columns(frame, [name for name in domain.columns if name in frame.columns])
-    rows = []
-    for attribute in domain:
-        if attribute.name not in frame.columns:
-            rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
-            continue
-        missing = outside = 0
-        for codes in _codes(frame, attribute, clip=False):
-            missing += int((codes == missing_code(attribute)).sum())
-            outside += int((codes == OUTSIDE).sum())
-        status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
-        status += [_advice(frame[attribute.name].dtype, attribute)] * (outside > 0)
-        counts = (len(frame), missing, outside)
-        rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
-    known = [fact for fact in facts if fact.answer is not None]
-    there = [fact for fact in known if set(fact.columns) <= set(frame.columns)]
-    told = {fact: _verdict(*counts) for fact, *counts in _compared(frame, domain, there, clip=False)}
-    for fact in known:
-        said = told.get(fact, "absent from the frame")
-        shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
-        rows.append((fact.text, len(frame) if fact in there else 0, 0, 0, said, shown))
-    rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
-    columns = ["column", "rows", "missing", "outside", "status", "declared"]
-    return pd.DataFrame(rows, columns=columns).set_index("column")
-
-
-def _verdict(stated: Ints, counts: Ints) -> str:
-    """Return whether counts are as stated: both where there is one, how many differ where there are more."""
-    wrong = int((stated != counts).sum())
-    if wrong and len(counts) == 1:
-        return f"stated {int(stated[0]):,}, counted {int(counts[0]):,}"
-    return f"{wrong:,} of {len(counts):,} counts differ" if wrong else "ok"
-
-
-def _advice(dtype: Any, attribute: Attribute) -> str:
-    """Return what to do about values outside a domain, from the column's storage alone."""
-    axis = attribute.kind in ("integer", "float", "datetime")
-    if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
-        return (
-            f"stored as text: pd.to_{'datetime' if attribute.kind == 'datetime' else 'numeric'} converts it"
-        )
-    zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
-    if attribute.kind == "datetime" and zones[0] != zones[1]:
-        return "one of schema and column has a time zone: tz_localize, or declare it"
-    if axis:
-        return 'widen the schema, mend the rows, or outside="clip"'
-    return "list the values in the schema, or mend the rows (na_values= of read_csv turns marks into nulls)"
+def unplaced(frame: pd.DataFrame, attribute: Attribute) -> tuple[int, int]:
+    """Return how many rows of a column are missing, and how many outside its domain."""
+    missing = outside = 0
+    for codes in _codes(frame, attribute, clip=False):
+        missing += int((codes == missing_code(attribute)).sum())
+        outside += int((codes == OUTSIDE).sum())
+    return missing, outside
 
 
 def _codes(frame: pd.DataFrame, attribute: Attribute, *, clip: bool) -> Iterator[Ints]:

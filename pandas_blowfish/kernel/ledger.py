@@ -227,8 +227,9 @@ class Ledger:
                       tests/kernel/test_ledger_processes.py::test_no_charge_under_too_few_facts
         """
         from pandas_blowfish.kernel import reprice  # here: charging needs no numpy
+        from pandas_blowfish.plan import recorded
 
-        stated = reprice.stated(fact)
+        stated = recorded.stated(fact)
         reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             after, costs = _with_fact(connection, dataset, stated)
@@ -242,8 +243,9 @@ class Ledger:
             fact: As `record_exact` takes it; what that refuses is refused here.
         """
         from pandas_blowfish.kernel import reprice  # here: charging needs no numpy
+        from pandas_blowfish.plan import recorded
 
-        stated = reprice.stated(fact)
+        stated = recorded.stated(fact)
         reprice.enlarged(self.dataset(dataset), stated)
         with chain.transaction(self.location) as connection:
             return _with_fact(connection, dataset, stated)[0].budget

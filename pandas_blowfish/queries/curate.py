@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel import count
 from pandas_blowfish.policy import schema
+from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.protect import as_policy
 
 
@@ -48,4 +51,51 @@ def check(frame: pd.DataFrame, policy: Any) -> pd.DataFrame:
         policy: A policy or schema.
     """
     promise = as_policy(policy)
-    return count.check(frame, promise.domain, promise.facts)
+    count.require_columns(frame, [])
+    there = [name for name in promise.domain.columns if name in frame.columns]
+    count.require_columns(frame, there)
+    rows: list[tuple[Any, ...]] = []
+    for attribute in promise.domain:
+        if attribute.name not in there:
+            rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
+            continue
+        missing, outside = count.unplaced(frame, attribute)
+        status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
+        status += [_advice(frame.dtypes[attribute.name], attribute)] * (outside > 0)
+        counts = (count.rows(frame), missing, outside)
+        rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
+    known = [fact for fact in promise.facts if fact.answer is not None]
+    whole = [fact for fact in known if set(fact.columns) <= set(there)]
+    found = {
+        fact: _verdict(*both) for fact, *both in count.compared(frame, promise.domain, whole, clip=False)
+    }
+    for fact in known:
+        shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
+        many = count.rows(frame) if fact in found else 0
+        rows.append((fact.text, many, 0, 0, found.get(fact, "absent from the frame"), shown))
+    rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
+    columns = ["column", "rows", "missing", "outside", "status", "declared"]
+    return pd.DataFrame(rows, columns=columns).set_index("column")
+
+
+def _verdict(stated: NDArray[np.int64], counts: NDArray[np.int64]) -> str:
+    """Return whether counts are as stated: both where there is one, how many differ where there are more."""
+    wrong = int((stated != counts).sum())
+    if wrong and len(counts) == 1:
+        return f"stated {int(stated[0]):,}, counted {int(counts[0]):,}"
+    return f"{wrong:,} of {len(counts):,} counts differ" if wrong else "ok"
+
+
+def _advice(dtype: Any, attribute: Attribute) -> str:
+    """Return what to do about values outside a domain, from the column's storage alone."""
+    axis = attribute.kind in ("integer", "float", "datetime")
+    if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
+        return (
+            f"stored as text: pd.to_{'datetime' if attribute.kind == 'datetime' else 'numeric'} converts it"
+        )
+    zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
+    if attribute.kind == "datetime" and zones[0] != zones[1]:
+        return "one of schema and column has a time zone: tz_localize, or declare it"
+    if axis:
+        return 'widen the schema, mend the rows, or outside="clip"'
+    return "list the values in the schema, or mend the rows (na_values= of read_csv turns marks into nulls)"

@@ -196,7 +196,7 @@ def test_columns_without_cells_are_sealed_and_checked():
             count.seal(pd.DataFrame({"a": bad}), free, KEY, clip=False)
         assert "SECRETVALUE" not in str(caught.value)
     assert count.seal(pd.DataFrame({"a": [None, 1.0]}), nullable, KEY, clip=False)
-    table = count.check(pd.DataFrame({"a": ["SECRETVALUE", None, 1.0]}), nullable)
+    table = bf.check(pd.DataFrame({"a": ["SECRETVALUE", None, 1.0]}), bf.Policy(nullable))
     assert table.loc["a", ["missing", "outside"]].tolist() == [1, 1]
 
 
@@ -218,7 +218,7 @@ def test_check_counts_each_column():
     frame = pd.DataFrame({"a": [1, 77, None, -3], "b": ["x", None, "q", "y"], "c": 1})
     domain = Domain((*PAIR, integers("gone", 0, 1)))
 
-    table = count.check(frame, domain)
+    table = bf.check(frame, bf.Policy(domain))
 
     assert table.loc["a", ["rows", "missing", "outside"]].tolist() == [4, 1, 2]
     assert table.loc["b", ["rows", "missing", "outside"]].tolist() == [4, 1, 1]
@@ -226,14 +226,14 @@ def test_check_counts_each_column():
     assert "nullable" not in table.loc["b", "status"]
     assert table.loc["gone", "status"] == "absent from the frame"
     assert list(table.index) == ["a", "b", "gone"]
-    assert count.check(FRAME, PAIR)["status"].tolist() == ["ok", "ok"]
+    assert bf.check(FRAME, bf.Policy(PAIR))["status"].tolist() == ["ok", "ok"]
 
 
 @pytest.mark.parametrize("frame", [None, 5, "frame", [1], pd.Series([1]), {"a": [1]}], ids=repr)
 def test_check_asks_for_a_frame(frame):
     """What is no DataFrame is a typed error."""
     with pytest.raises(FrameError):
-        count.check(frame, PAIR)
+        bf.check(frame, bf.Policy(PAIR))
 
 
 @pytest.mark.parametrize(

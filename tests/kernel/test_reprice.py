@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError
+from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.chain import Entry
 from pandas_blowfish.kernel.reprice import (
     enlarged,
     policy_of,
     recorded,
     repriced,
-    stated,
 )
 from pandas_blowfish.kernel.state import Dataset
 from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.neighbours import true_loss
+from pandas_blowfish.plan.recorded import stated
 from pandas_blowfish.plan.workload import tally
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.policy.fact import answer_of, cells_of, read_facts
@@ -200,18 +200,6 @@ def test_answers_that_the_rows_cannot_have(fact):
         enlarged(bound(bf.Policy(GRID), rows=3), fact)
 
     assert enlarged(bound(bf.Policy(GRID, presence=True), rows=3), fact).touched
-
-
-def test_stated():
-    """A fact is taken as it is, or from its plain form; nothing else is."""
-    fact = bf.Box(x=(0, 1), answer=3)
-
-    assert stated(fact) is fact
-    assert stated(fact.to_dict()) == fact
-    with pytest.raises(ArgumentTypeError):
-        stated([fact])
-    with pytest.raises(ArgumentError, match="fact"):
-        stated({"fact": "sum", "columns": ["x"]})
 
 
 def test_reasons():
