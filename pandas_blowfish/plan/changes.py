@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.sensitivity import edge_reach
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cubes import Cubes
 from pandas_blowfish.policy.graph import Cliques, Ints
 from pandas_blowfish.policy.offsets import OffsetBall
 from pandas_blowfish.policy.product import Block, RecordGraph
@@ -21,7 +22,6 @@ from pandas_blowfish.policy.product import Block, RecordGraph
 Mask = NDArray[np.bool_]
 MAX_PATTERNS = 4_096  # beyond which just the largest are listed
 MAX_LISTED_EDGES = 500_000
-WIDE = 12  # columns of a block beyond which not all their parts are listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,8 @@ def changes(graph: RecordGraph, tally: Tally) -> Changes:
         Ensures:  every edge between counted cells changes just the columns of a listed set, or, where the
                   list is not exact, part of one; some edge leads away only if `leaves`.
         Because:  at most `limit` blocks move, independently, each by one of its own patterns; those of
-                  balls are the signs of their offsets, those of groups the columns that vary in one.
+                  balls are all parts of what their longest offsets change, those of groups the columns
+                  that vary in one.
         Checked:  tests/plan/test_changes.py::test_patterns_match_enumeration
     """
     place = {name: rank for rank, name in enumerate(graph.columns)}
@@ -101,8 +102,10 @@ def _block_patterns(block: Block) -> tuple[Mask, bool]:
     if len(shape) == 1:
         return np.ones((1, 1), dtype=bool), True
     if isinstance(graph, OffsetBall):
-        fits = (abs(graph.offsets) < np.array(shape)).all(axis=1)
-        return np.unique(graph.offsets[fits] != 0, axis=0), True
+        return _subsets(np.unique(graph.front > 0, axis=0))
+    if isinstance(graph, Cubes):
+        sizes = [np.unique(np.bincount(own)[np.unique(own)] > 1).tolist() for own in graph.axes]
+        return _subsets(np.array(list(itertools.product(*sizes)), dtype=bool))
     if isinstance(graph, Cliques):
         return _subsets(_varying(graph.components, shape))
     if graph.edge_count <= MAX_LISTED_EDGES:
@@ -123,13 +126,15 @@ def _varying(groups: Ints, shape: tuple[int, ...]) -> Mask:
 
 
 def _subsets(masks: Mask) -> tuple[Mask, bool]:
-    """Return every non-empty part of some sets; False if just the largest, where these are too wide."""
-    width = masks.shape[1]
-    if width > WIDE:
-        return _largest(masks), False
-    parts = np.array(list(itertools.product([False, True], repeat=width)), dtype=bool)[1:]
-    inside = ~np.logical_or.reduce(parts[:, None, :] & ~masks[None, :, :], axis=2)
-    return np.asarray(parts[np.logical_or.reduce(inside, axis=1)]), True
+    """Return every non-empty part of some sets; False if just the largest, where these are too many."""
+    parts = masks
+    for column in range(masks.shape[1]):
+        without = parts.copy()
+        without[:, column] = False
+        parts = np.unique(np.concatenate([parts, without]), axis=0)
+        if len(parts) > MAX_PATTERNS + 1:
+            return _largest(masks), False
+    return np.asarray(parts[parts.any(axis=1)]), True
 
 
 def _widened(block: Block, own: Mask, place: dict[str, int]) -> Mask:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.changes import changes
 from pandas_blowfish.plan.ladder import Ladder
+from pandas_blowfish.policy.front import maximal
 from pandas_blowfish.policy.graph import Cliques, Ints
 from pandas_blowfish.policy.offsets import OffsetBall
 from pandas_blowfish.policy.product import Block, RecordGraph
@@ -85,15 +86,13 @@ def _joint(block: Block, atoms: tuple[Ints, ...]) -> Crossings | None:
     """Return the crossings of two columns that move together."""
     graph, sizes = block.graph, [int(atom.max(initial=0)) + 1 for atom in atoms]
     if isinstance(graph, OffsetBall):
-        fits = graph.offsets[(abs(graph.offsets) < np.array(graph.shape)).all(axis=1)]
         reach, masks = [], []
         for axis, atom in enumerate(atoms):
-            each = np.array(
-                [int((atom[d:] - atom[: len(atom) - d]).max(initial=0)) for d in range(len(atom))]
-            )
-            reach.append(each[abs(fits[:, axis])])
-            far = np.minimum(np.arange(len(atom)) + abs(fits[:, axis]).max(initial=0), len(atom) - 1)
-            masks.append(_open(atom, atom[far], sizes[axis]))
+            far = range(int(graph.reach[axis]) + 1)
+            each = np.array([int((atom[d:] - atom[: len(atom) - d]).max(initial=0)) for d in far])
+            reach.append(np.maximum.accumulate(each)[graph.front[:, axis]])
+            last = np.minimum(np.arange(len(atom)) + graph.reach[axis], len(atom) - 1)
+            masks.append(_open(atom, atom[last], sizes[axis]))
         return Crossings((masks[0], masks[1]), _largest(np.column_stack(reach)))
     if not isinstance(graph, Cliques) and graph.edge_count > MAX_LISTED_EDGES:
         return None
@@ -125,8 +124,4 @@ def _open(low: Ints, high: Ints, size: int) -> Mask:
 
 def _largest(pairs: Ints) -> tuple[tuple[int, int], ...]:
     """Return the pairs that no other one exceeds, without those of nothing."""
-    distinct = np.unique(pairs.reshape(-1, 2), axis=0)
-    over = np.asarray((distinct[:, None, :] <= distinct[None, :, :]).all(axis=2))
-    np.fill_diagonal(over, False)
-    kept = distinct[~over.any(axis=1)]
-    return tuple((int(a), int(b)) for a, b in kept if a or b)
+    return tuple((int(a), int(b)) for a, b in maximal(pairs.reshape(-1, 2)) if a or b)

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.plan.classes import moves_of
 from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.cubes import Cubes
 from pandas_blowfish.policy.graph import Ints, connect
+from pandas_blowfish.policy.offsets import OffsetBall
 from pandas_blowfish.policy.product import Block, RecordGraph
 
 
@@ -86,7 +88,8 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
         Because:  bins without a counted cell are always 0. Where presence is public and no edge leaves
                   the filter, bins are joined when an edge leads from one to the other, cells without a
                   bin together as one more; no edge leaves a connected class, so its total cannot
-                  change, and the classes of a product are the products of the blocks' classes.
+                  change, and the classes of a product are the products of the blocks' classes; those of
+                  a ball, or cubes, which steps along the axes connect, of the axes' classes.
         Checked:  tests/plan/test_sensitivity.py::test_exact_parts_have_sensitivity_zero
     """
     occupied = tally.sieve.occupied(tally.marks, tally.shape)
@@ -95,7 +98,7 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
         return nothing
     place = {name: rank for rank, name in enumerate(tally.domain.columns)}
     classes, single = np.zeros(tally.shape, dtype=np.int64), np.ones(tally.shape, dtype=bool)
-    for block in graph.blocks:
+    for block in [part for whole in graph.blocks for part in _axes(whole)]:
         ranks = [place[column] for column in block.columns]
         each, count = _classes(block, [tally.binnings[rank] for rank in ranks])
         lone = np.bincount(each[each >= 0], minlength=count)[each] == 1
@@ -109,6 +112,13 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
     total_of = np.full(len(classes), -1, dtype=np.int64)
     found, total_of[shared] = np.unique(classes[shared], return_inverse=True)
     return ExactParts(alone, total_of, len(found))
+
+
+def _axes(block: Block) -> list[Block]:
+    """Return a ball, or cubes, as the blocks of its axes, which connect the same cells; else the block."""
+    if not isinstance(block.graph, (OffsetBall, Cubes)):
+        return [block]
+    return [Block((column,), block.graph.along(axis)) for axis, column in enumerate(block.columns)]
 
 
 def _classes(block: Block, binnings: list[Binning]) -> tuple[Ints, int]:

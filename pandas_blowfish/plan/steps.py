@@ -64,7 +64,7 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
 def straight(graph: SecretGraph) -> SecretGraph:
     """Return a ball of offsets along one axis as the ball on a line that it is."""
     if isinstance(graph, OffsetBall) and len(graph.shape) == 1:
-        return Ball.even(graph.size, int(abs(graph.offsets).max(initial=0)))
+        return Ball.even(graph.size, int(graph.reach[0]))
     return graph
 
 

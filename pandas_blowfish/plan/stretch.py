@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_blowfish.plan.lattice import LIMIT, Lattice
 from pandas_blowfish.plan.steps import straight
@@ -17,6 +19,8 @@ from pandas_blowfish.policy.joint import scale_of, theta_of
 from pandas_blowfish.policy.missing import WithMissing
 from pandas_blowfish.policy.offsets import OffsetBall
 from pandas_blowfish.policy.void import WithVoid
+
+Mask = NDArray[np.bool_]
 
 
 def longest(graph: SecretGraph, weights: Ints) -> int:
@@ -76,22 +80,47 @@ def listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
 
 
 def together(graph: SecretGraph, columns: Sequence[str], lattices: Sequence[Lattice]) -> Ints | None:
-    """Return what edges of a joint graph change together, one row a kind of edge; None for no closed form."""
+    """Return what edges of a joint graph change together, one row a kind of edge; None for no closed form.
+
+    Of a ball just the longest edges are listed, and of these none that lies halfway between two others.
+
+    Proof note:
+        Requires: what is lost over an edge grows with each total's change, in proportion to it.
+        Ensures:  no edge loses more than some row, whatever a change of each total loses.
+        Because:  an edge of a ball is nowhere longer than one of its front. Of the rows with the largest
+                  loss take the last in order of the offsets: if it lay halfway between two others that no
+                  end of a column cuts, both would lose as much, and one of them would come later.
+        Checked:  tests/plan/test_stretch.py::test_together_bounds_every_edge
+    """
     axis = [columns.index(each.attribute.name) for each in lattices]
     if any(each.attribute.nullable for each in lattices):
         return None
     if isinstance(graph, OffsetBall):
-        most = max(int(abs(graph.offsets).max(initial=0)), 1)
+        most = max(int(graph.reach.max()), 1)
         if any(each.each * most >= LIMIT for each in lattices):
             return None
-        steps = abs(graph.offsets[:, axis]) * np.array([each.each for each in lattices])
-        return _widest(np.minimum(steps, [each.span for each in lattices]))
+        steps = graph.front[:, axis] * np.array([each.each for each in lattices])
+        spans = np.array([each.span for each in lattices])
+        halfway = _halfway(graph.front, (steps <= spans).all(axis=1))
+        return _widest(np.minimum(steps, spans)[~halfway])
     if isinstance(graph, Explicit):
         shape = [lattices[axis.index(place)].attribute.size for place in range(len(columns))]
         codes = np.array(np.unravel_index(graph.listed, shape))
         pairs = [each.weights()[codes[place]] for each, place in zip(lattices, axis, strict=True)]
         return _widest(np.column_stack([abs(pair[:, 0] - pair[:, 1]) for pair in pairs]))
     return None
+
+
+def _halfway(front: Ints, uncut: Mask) -> Mask:
+    """Tell which offsets lie halfway between two others that no end of a column cuts."""
+    found, sizes = np.zeros(len(front), dtype=bool), [most + 3 for most in front.max(axis=0).tolist()]
+    if math.prod(sizes) >= 2**62:
+        return found
+    strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    codes = (front + 1) @ np.array(strides)  # with room for one less and one more on each axis
+    for one, two in itertools.combinations(strides, 2):
+        found |= np.isin(codes + one - two, codes[uncut]) & np.isin(codes - one + two, codes[uncut])
+    return found
 
 
 def _widest(changes: Ints) -> Ints:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, frozen
+from pandas_blowfish.policy.graph import Ints, Relation, SecretGraph, frozen
 
 
 class Ball(SecretGraph):
@@ -79,10 +79,20 @@ class Ball(SecretGraph):
         return np.column_stack([self.order[low[joined]], self.order[high[joined]]])
 
     def furthest(self, rank: Ints) -> Ints:
-        """Return the largest rank in reach: closed form on the own line, else by edges."""
+        """Return the largest rank in reach: closed form on the own line, else of the window around each cell.
+
+        A window is covered by two runs of the same length, a power of 2.
+        """
         if np.array_equal(rank, self.rank):
             return self.upper[self.rank]
-        return Explicit(self.size, self.edges()).furthest(rank)
+        first = np.searchsorted(self.upper, np.arange(self.size), "left")  # the lowest that reaches each
+        level = np.frexp(self.upper - first + 1)[1] - 1
+        runs, top = rank[self.order], np.empty(self.size, dtype=np.int64)
+        for power in range(int(level.max(initial=-1)) + 1):
+            here, length = np.flatnonzero(level == power), 1 << power
+            top[here] = np.maximum(runs[first[here]], runs[self.upper[here] - length + 1])
+            runs = np.maximum(runs[:-length], runs[length:])  # of runs twice as long
+        return top[self.rank]
 
     def contains(self, other: SecretGraph) -> bool:
         """Tell whether no neighbour of the other graph lies beyond the reach."""

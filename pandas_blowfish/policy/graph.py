@@ -170,7 +170,7 @@ class Cliques(SecretGraph):
     def furthest(self, rank: Ints) -> Ints:
         """Return the largest rank of each cell's group."""
         _, group = np.unique(self.groups, return_inverse=True)
-        top = np.zeros(self.size, dtype=np.int64)
+        top = np.full(self.size, np.iinfo(np.int64).min, dtype=np.int64)
         np.maximum.at(top, group, rank)
         return top[group]
 

@@ -1,7 +1,7 @@
 """Secrets shared by several columns: balls, grid partitions and edges over their joint cells.
 
-Never sees rows. A ball over evenly cut columns is kept as its offsets, so that a grid of a million
-cells needs no edge list; whole numbers are exact values, other bins half-open.
+Never sees rows. A ball over evenly cut columns is kept as its longest offsets, so that a grid of
+millions of cells needs no edge list; whole numbers are exact values, other bins half-open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, DomainTooLargeError, SecretError
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.cubes import Cubes
 from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.policy.front import MAX_FRONT, MAX_PROFILE, metric_front
 from pandas_blowfish.policy.graph import Cliques, Explicit, Ints, SecretGraph
 from pandas_blowfish.policy.groups import group_cells, plain_groups
 from pandas_blowfish.policy.instant import span_ns
@@ -76,13 +78,13 @@ def _solid(
     if kind == "full":
         return Cliques.full(size)
     if kind == "partition":
-        return Cliques(_grid_groups(secret, seen))
+        return Cubes([_own_groups(secret["groups"][attribute.name], attribute) for attribute in seen])
     if kind == "edges":
         codes = np.array(np.unravel_index(_edges(secret, attributes, seen, name).T, [a.size for a in seen]))
         kept = (codes < np.array(shape).reshape(-1, 1, 1)).all(axis=(0, 1))
         return Explicit(size, np.asarray(np.ravel_multi_index(codes[:, :, kept], shape), dtype=np.int64).T)
     if all(isinstance(attribute, Grid) for attribute in seen):
-        return OffsetBall(shape, _offsets(secret, attributes, seen, name))
+        return _ball(secret, attributes, seen, name)
     if size * (size - 1) // 2 > MAX_PAIRS:
         fix = "use evenly cut columns, or wider steps."
         raise DomainTooLargeError(f"the pairs of block ({name})", size * (size - 1) // 2, MAX_PAIRS, fix=fix)
@@ -160,10 +162,10 @@ def _check(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str
                 raise SecretError(name, f"the values of {attribute.name!r} have no distances", fix=fix)
 
 
-def _offsets(
+def _ball(
     secret: Mapping[str, Any], attributes: Sequence[Attribute], seen: Sequence[Attribute], name: str
-) -> Ints:
-    """Return every non-zero offset of cells that the ball joins."""
+) -> OffsetBall:
+    """Return the ball over evenly cut columns."""
     theta, metric = theta_of(secret, attributes, name), secret.get("metric", "l1")
     widths = [
         attribute.step * scale_of(secret, attribute, name)
@@ -176,32 +178,15 @@ def _offsets(
         int(theta * unit),
         *([int(part * unit) for part in each] for each in (widths, ones)),
     )
+    # one column alone reaches ceil(theta / step)
     reach = [min((limit - 1) // step + 1, a.cells - 1) for step, a in zip(steps, seen, strict=True)]
-    size = math.prod(2 * most + 1 for most in reach)
-    if size > MAX_PAIRS:
-        raise DomainTooLargeError(f"the ball of ({name})", size, MAX_PAIRS, fix="declare wider steps.")
-    power = 2 if metric == "l2" else 1
-    widest = max(step * most + start for step, most, start in zip(steps, reach, starts, strict=True))
-    kind: Any = np.int64 if max(widest, limit) ** power * len(steps) < 2**62 else object
-    axes = np.meshgrid(*(np.arange(-most, most + 1) for most in reach), indexing="ij")
-    away = [
-        np.maximum(abs(axis) - 1, 0).astype(kind) * step + (axis != 0) * start
-        for axis, step, start in zip(axes, steps, starts, strict=True)
-    ]
-    attained = [(axis == 0) | (start > 0) for axis, start in zip(axes, starts, strict=True)]
-    alone = sum((axis != 0).astype(int) for axis in axes) == 1  # one column reaches ceil(theta / step)
-    inside = within(metric, away, attained, limit) | alone
-    listed = np.column_stack([axis[inside] for axis in axes])
-    return np.asarray(listed[(listed != 0).any(axis=1)], dtype=np.int64)
-
-
-def _grid_groups(secret: Mapping[str, Any], seen: Sequence[Attribute]) -> Ints:
-    """Return the group of each joint cell: one group a combination of the columns' own groups."""
-    flat = np.zeros(1, dtype=np.int64)
-    for attribute in seen:
-        each = _own_groups(secret["groups"][attribute.name], attribute)
-        flat = (flat[:, None] * (int(each.max()) + 1) + each).ravel()
-    return flat
+    what, fix = f"the ball of ({name})", "declare wider steps."
+    if (ways := math.prod(most + 1 for most in reach) // (max(reach) + 1)) > MAX_PROFILE:
+        raise DomainTooLargeError(what, ways, MAX_PROFILE, fix=fix)
+    ball = OffsetBall([a.cells for a in seen], metric_front(metric, limit, steps, starts, reach, what))
+    if len(ball.front) > MAX_FRONT:
+        raise DomainTooLargeError(what, len(ball.front), MAX_FRONT, fix=fix)
+    return ball
 
 
 def _own_groups(stated: Any, attribute: Attribute) -> Ints:

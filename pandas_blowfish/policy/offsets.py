@@ -1,6 +1,7 @@
 """Cells of a grid that stay indistinguishable up to an offset: the ball of a joint threshold.
 
-Closed forms only: a million cells and thousands of offsets need no edge list. Never sees rows.
+Closed forms only, from the longest offsets: many millions of cells and of offsets need no list of either.
+Never sees rows.
 """
 
 from __future__ import annotations
@@ -8,72 +9,135 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, connect
+from pandas_blowfish.policy.front import below, maximal, profile
+from pandas_blowfish.policy.graph import MAX_EDGES, Explicit, Ints, Relation, SecretGraph, frozen
 
-_Table = NDArray[np.bool_]
+MAX_WORK = 10**10  # sums that the search for a shortest way may take
+_NOWHERE = -(2**60)
 
 
 class OffsetBall(SecretGraph):
-    """Grid cells joined when their difference is one of some offsets.
+    """Grid cells joined when their difference is on no axis longer than one of some offsets.
 
     Args:
         shape: Cells along each axis; a cell's number is its C-order position.
-        offsets: Non-zero differences, symmetric in each axis, and with every offset all shorter ones.
+        offsets: Differences, in any direction: with each of them all shorter ones join as well.
+
+    Attributes:
+        front: The longest differences that join cells, one a row, without signs; none of them
+            reaches another everywhere. One row of zeros where no cells are joined.
+        reach: How far each axis goes: the largest of its entries in `front`, and so also what it can
+            do alone.
     """
+
+    front: Ints
+    reach: Ints
 
     def __init__(self, shape: Sequence[int], offsets: Ints) -> None:
         super().__init__(math.prod(shape))
         self.shape = tuple(shape)
-        self.offsets = offsets.reshape(-1, len(self.shape))
+        longest = np.asarray(offsets, dtype=np.int64).reshape(-1, len(self.shape))
+        fitting = np.minimum(abs(longest), np.maximum(np.array(self.shape, dtype=np.int64) - 1, 0))
+        still = np.zeros((1, len(self.shape)), dtype=np.int64)
+        self.front = frozen(maximal(np.concatenate([still, fitting])))
+        self.reach = frozen(self.front.max(axis=0))
 
-    def _differences(self, a: int, b: int) -> list[int]:
-        one, two = (np.unravel_index(cell, self.shape) for cell in (a, b))
-        return [abs(int(x) - int(y)) for x, y in zip(one, two, strict=True)]
+    def along(self, axis: int) -> OffsetBall:
+        """Return the ball as one axis alone sees it."""
+        return OffsetBall(self.shape[axis : axis + 1], self.reach[axis : axis + 1])
+
+    @cached_property
+    def _profile(self) -> tuple[int, Ints]:
+        """Return the axis that goes furthest, and how far for each way of the others; -1 for no such way."""
+        axis = int(np.argmax(self.reach))
+        return axis, profile(self.front, axis)
+
+    def _inside(self, differences: Ints) -> NDArray[np.bool_]:
+        """Tell which differences, without signs, are nowhere longer than one of the front."""
+        axis, most = self._profile
+        fits = np.asarray((differences <= self.reach).all(axis=1))
+        place = np.minimum(differences, self.reach)
+        place[:, axis] = 0
+        return np.asarray(fits & (differences[:, axis] <= most[tuple(place.T)]))
+
+    def _differences(self, a: int, b: int) -> Ints:
+        one, two = (np.array(np.unravel_index(cell, self.shape), dtype=np.int64) for cell in (a, b))
+        return np.asarray(abs(one - two))
 
     def adjacent(self, a: int, b: int) -> bool:
-        """Tell whether the difference is one of the offsets."""
-        return bool((self.offsets == self._differences(a, b)).all(axis=1).any())
+        """Tell whether two different cells differ nowhere by more than one of the front."""
+        return a != b and bool((self._differences(a, b) <= self.front).all(axis=1).any())
 
-    @property
+    @cached_property
     def edge_count(self) -> int:
-        """Return the sum over offsets of the places they fit in, each edge once."""
-        room = np.maximum(np.array(self.shape) - abs(self.offsets), 0)
-        return int(room.prod(axis=1, dtype=object).sum()) // 2 if len(room) else 0
+        """Return the sum over offsets of the places they fit in, each edge once.
+
+        An offset fits in as many places as the product of the rooms it has on the axes, so that sums of
+        rooms are taken axis after axis: up to the most that one axis can do, then along the others.
+        """
+        kind = np.int64 if self.size**2 < 2**62 else object
+        rooms = []
+        for size, reach in zip(self.shape, self.reach.tolist(), strict=True):
+            room = np.array([2 * size], dtype=kind) - 2 * np.arange(reach + 1).astype(kind)
+            room[0] = size  # both directions, but for standing still
+            rooms.append(room)
+        axis, most = self._profile
+        fits = np.concatenate([np.zeros(1, dtype=kind), np.cumsum(rooms[axis])])[most + 1]
+        for other in range(len(self.shape)):
+            if other != axis:
+                sides = [-1 if place == other else 1 for place in range(len(self.shape))]
+                fits = (fits * rooms[other].reshape(sides)).sum(axis=other, keepdims=True)
+        return (int(fits.sum()) - self.size) // 2
 
     def pairs(self) -> Ints:
-        """Return steps along the axes, which connect the whole grid."""
-        single = self.offsets[(abs(self.offsets).sum(axis=1) == 1) & (self.offsets.sum(axis=1) == 1)]
-        return self._along(single)
-
-    def furthest(self, rank: Ints) -> Ints:
-        """Return the largest rank in reach, by edges."""
-        return Explicit(self.size, self.edges()).furthest(rank)
-
-    def contains(self, other: SecretGraph) -> bool:
-        """Tell whether the other ball's offsets, or the other graph's edges, are all here."""
-        if isinstance(other, OffsetBall):
-            mine = {tuple(offset) for offset in self.offsets.tolist()}
-            return all(tuple(offset) in mine for offset in other.offsets.tolist())
-        if other.edge_count > self.edge_count:
-            return False
-        return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
+        """Return steps along the axes, a tree for each part that they connect."""
+        numbers = np.arange(self.size).reshape(self.shape)
+        parts = [np.empty((0, 2), dtype=np.int64)]
+        for axis in range(len(self.shape) - 1, -1, -1):
+            if self.reach[axis]:
+                lines = np.moveaxis(numbers, axis, 0)
+                parts.append(np.column_stack([lines[:-1].ravel(), lines[1:].ravel()]))
+                numbers = numbers.take([0], axis=axis)
+        return np.concatenate(parts)
 
     @property
     def components(self) -> Ints:
-        """Return the component of each cell: the whole grid, where every axis has a step."""
-        steps = (
-            (abs(self.offsets).sum(axis=1) == 1) @ abs(self.offsets)
-            if len(self.offsets)
-            else np.zeros(len(self.shape))
-        )
-        if all(count > 0 or size == 1 for count, size in zip(steps, self.shape, strict=True)):
-            return np.zeros(self.size, dtype=np.int64)
-        return connect(self.pairs(), self.size)
+        """Return the component of each cell: its place on the axes that never move."""
+        numbers = np.zeros((1,) * len(self.shape), dtype=np.int64)
+        for axis, (size, reach) in enumerate(zip(self.shape, self.reach.tolist(), strict=True)):
+            if not reach:
+                sides = [-1 if place == axis else 1 for place in range(len(self.shape))]
+                numbers = numbers * size + np.arange(size).reshape(sides)
+        return np.broadcast_to(numbers, self.shape).flatten()
+
+    def furthest(self, rank: Ints) -> Ints:
+        """Return the largest rank in reach: the largest of boxes around each cell, an axis at a time."""
+        if len(self.front) * self.size > 10 * MAX_EDGES:
+            work = len(self.front) * self.size
+            raise DomainTooLargeError("ranks in reach", work, 10 * MAX_EDGES, fix="declare wider steps.")
+        grid = rank.reshape(self.shape)
+        top = grid.copy()
+        for box in self.front.tolist():
+            wide = grid
+            for axis, reach in enumerate(box):
+                wide = _widened(wide, axis, reach)
+            np.maximum(top, wide, out=top)
+        return top.ravel()
+
+    def contains(self, other: SecretGraph) -> bool:
+        """Tell whether the other ball's front, or the other graph's edges, are all here."""
+        if isinstance(other, OffsetBall) and other.shape == self.shape:
+            return bool(self._inside(other.front).all())
+        if other.edge_count > self.edge_count:
+            return False
+        one, two = (np.column_stack(np.unravel_index(end, self.shape)) for end in other.edges().T)
+        return bool(self._inside(abs(one - two)).all())
 
     def relation(self, classes: Ints, labels: Ints) -> Relation:
         """Go through the edges, for classes that are not given column by column (see `axis_relation`)."""
@@ -89,65 +153,76 @@ class OffsetBall(SecretGraph):
         Proof note:
             Requires: a cell's class (label) is the tuple of its columns' classes (labels).
             Ensures:  the same tables as comparing the ends of every edge.
-            Because:  an edge is an offset and a place on each axis, chosen independently: which classes an
-                      axis' part of the offset leads between is a table for that axis, tables of one
-                      offset combine by the Kronecker product, and the label changes if one axis' does.
+            Because:  two cells are joined, or the same, exactly if they lie within one row of the front on
+                      every axis, so places on the axes are chosen independently: between which classes
+                      an axis leads within a distance is a table for that axis, tables of one row
+                      combine by the Kronecker product, and the label changes if one axis' does. Tables
+                      grow with the distance, so the largest combinations suffice. From a class to
+                      itself a cell must move: then it also can along one axis alone, within its class.
             Checked:  tests/policy/test_offsets.py::test_axis_relation_matches_edges
         """
-        tables, kinds = [], []
         counts = counts or [int(each.max(initial=-1)) + 1 for each in classes]
-        for axis, (each, marks) in enumerate(zip(classes, labels, strict=True)):
-            moved = {
-                d: _shifted(each, marks, d, counts[axis]) for d in np.unique(self.offsets[:, axis]).tolist()
-            }
-            distinct = {(m.tobytes(), c.tobytes()): (m, c) for m, c in moved.values()}
-            order = {key: number for number, key in enumerate(distinct)}
-            tables.append(list(distinct.values()))
-            kinds.append({d: order[m.tobytes(), c.tobytes()] for d, (m, c) in moved.items()})
+        near = [_nearest(*each) for each in zip(classes, labels, counts, strict=True)]
+        kinds, cuts = np.empty_like(self.front), []
+        for axis, (joined, changed, _) in enumerate(near):
+            cuts.append(np.unique(np.concatenate([[0], joined.ravel(), changed.ravel()])))
+            kinds[:, axis] = np.searchsorted(cuts[axis], self.front[:, axis], "right") - 1
         found = Relation.empty(math.prod(counts))
-        columns = [
-            [kinds[axis][d] for d in self.offsets[:, axis].tolist()] for axis in range(len(self.shape))
-        ]
-        for combination in set(zip(*columns, strict=True)):
-            parts = [tables[axis][number] for axis, number in enumerate(combination)]
+        for combination in maximal(kinds).tolist():
             move, cross = np.ones((1, 1), dtype=bool), np.zeros((1, 1), dtype=bool)
-            for step, change in parts:
+            for (joined, changed, _), cut, kind in zip(near, cuts, combination, strict=True):
+                step, change = joined <= cut[kind], changed <= cut[kind]
                 move, cross = np.kron(move, step), np.kron(cross, step) | np.kron(move, change)
             found.move[:] |= move
             found.cross[:] |= cross
-        return Relation(found.move | found.move.T, found.cross | found.cross.T)
+        some, moves = np.ones(1, dtype=bool), np.zeros(1, dtype=bool)
+        for (joined, _, own), reach in zip(near, self.reach.tolist(), strict=True):
+            has = np.diagonal(joined) == 0
+            some, moves = np.kron(some, has), np.kron(moves, has) | np.kron(some, own <= reach)
+        np.fill_diagonal(found.move, moves)
+        return found
 
     def distance(self, a: int, b: int) -> int | float:
         """Return the fewest offsets that add up to the difference of two cells.
 
         Offsets come with all shorter ones, so steps towards the goal on every axis suffice: the cells
-        that k steps reach are those below a profile, and profiles add.
+        that k steps reach are those below a profile, and profiles add. Two of them meet at the goal
+        where what they reach adds up to it, so just half of the steps are made.
         """
         goal = self._differences(a, b)
-        if not any(goal):
-            return 0
-        longest = (
-            abs(self.offsets).max(axis=0, initial=0) if len(self.offsets) else np.zeros(len(goal), dtype=int)
-        )
-        if any(way and not most for way, most in zip(goal, longest.tolist(), strict=True)):
+        if (self.reach[goal > 0] == 0).any():
             return math.inf
-        if len(goal) == 1:
-            return -(-goal[0] // int(longest[0]))
-        rest = goal[1:]
-        if math.prod(way + 1 for way in rest) * (goal[0] + 1) > 10**7:
-            raise DomainTooLargeError(
-                "the way between the cells", math.prod(goal), 10**7, fix="compare nearer values."
-            )
-        reached = np.full([way + 1 for way in rest], -1, dtype=np.int64)
-        reached[(0,) * len(rest)] = 0
-        for steps in itertools.count(1):
-            reached = _added(reached, self.offsets)
-            if reached[tuple(rest)] >= goal[0]:
-                return steps
+        singly = -(-goal // np.maximum(self.reach, 1))  # along one axis after another
+        axis, steps, most = int(np.argmax(goal)), int(singly.sum()), int(goal.max())
+        if steps == singly.max():
+            return steps
+        front = maximal(np.minimum(self.front, goal))
+        work = len(front) * ((steps - 1) // 2) * math.prod((np.delete(goal, axis) + 1).tolist())
+        reached = profile(front, axis, goal.tolist())
+        reached[reached < 0] = _NOWHERE
+        before = np.full_like(reached, _NOWHERE)
+        before[(0,) * reached.ndim] = 0
+        for half in itertools.count(1):
+            for earlier, taken in ((before, 2 * half - 1), (reached, 2 * half)):
+                if (reached + np.flip(earlier)).max() >= most:
+                    return taken
+            if work > MAX_WORK:
+                fix = "compare nearer values."
+                raise DomainTooLargeError("the way between the cells", work, MAX_WORK, fix=fix)
+            before, reached = reached, _added(reached, front, axis)
         raise AssertionError  # pragma: no cover - the loop above returns
 
-    def _along(self, offsets: Ints) -> Ints:
-        """Return the edges of some offsets, each once."""
+    def _list(self) -> Ints:
+        axis, most = self._profile
+        ways = np.argwhere(most >= 0)
+        many = most[tuple(ways.T)] + 1
+        offsets = np.repeat(ways, many, axis=0)
+        offsets[:, axis] = np.arange(len(offsets)) - np.repeat(np.cumsum(many) - many, many)
+        offsets = offsets[offsets.any(axis=1)]
+        for axis in range(1, len(self.shape)):  # either way, but for the first axis that moves
+            turned = offsets[(offsets[:, axis] > 0) & offsets[:, :axis].any(axis=1)]
+            turned[:, axis] *= -1
+            offsets = np.concatenate([offsets, turned])
         numbers = np.arange(self.size).reshape(self.shape)
         parts = [np.empty((0, 2), dtype=np.int64)]
         for offset in offsets.tolist():
@@ -156,33 +231,47 @@ class OffsetBall(SecretGraph):
             parts.append(np.column_stack([numbers[here].ravel(), numbers[there].ravel()]))
         return np.concatenate(parts)
 
-    def _list(self) -> Ints:
-        positive = [offset for offset in self.offsets.tolist() if offset > [0] * len(self.shape)]
-        return self._along(np.array(positive, dtype=np.int64).reshape(-1, len(self.shape)))
+
+def _widened(values: Ints, axis: int, reach: int) -> Ints:
+    """Return the largest value within reach along an axis, by shifts as long as leave no gap."""
+    covered = 0
+    while covered < reach:
+        step = min(2 * covered + 1, reach - covered)
+        places, last = np.arange(values.shape[axis]), values.shape[axis] - 1
+        low, high = np.maximum(places - step, 0), np.minimum(places + step, last)
+        values = np.maximum(values, np.maximum(values.take(low, axis), values.take(high, axis)))
+        covered += step
+    return values
 
 
-def _shifted(classes: Ints, labels: Ints, distance: int, count: int) -> tuple[_Table, _Table]:
-    """Return between which classes of one axis a shift leads, and where it also changes the label."""
-    found = Relation.empty(count)
-    start = slice(max(0, -distance), len(classes) - max(0, distance))
-    end = slice(max(0, distance), len(classes) - max(0, -distance))
-    changes = labels[start] != labels[end]
-    found.move[classes[start], classes[end]] = True
-    found.cross[classes[start][changes], classes[end][changes]] = True
-    return found.move, found.cross
+def _nearest(classes: Ints, labels: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """Return how close cells of every two classes of one axis come, which no reach allows where none do.
+
+    Returns:
+        Tables of any two cells, and of two with different labels; and for each class of two different cells.
+    """
+    size = len(classes)
+    joined, changed = np.full((count, count), 2 * size), np.full((count, count), 2 * size)
+    for end in np.unique(classes).tolist():
+        cells = np.flatnonzero(classes == end)
+        after = np.searchsorted(cells, np.arange(size), "right")  # the next of them from each cell
+        runs = np.append(np.flatnonzero(np.diff(labels[cells])) + 1, len(cells))  # where labels change
+        alike = (after < len(cells)) & (labels[cells[np.minimum(after, len(cells) - 1)]] == labels)
+        other = np.where(alike, runs[np.searchsorted(runs[:-1], after, "right")], after)
+        cells = np.append(cells, 3 * size)
+        np.minimum.at(joined[:, end], classes, cells[after] - np.arange(size))
+        np.minimum.at(changed[:, end], classes, cells[other] - np.arange(size))
+    own = np.diagonal(joined).copy()
+    np.fill_diagonal(joined, np.where(np.bincount(classes, minlength=count) > 0, 0, 2 * size))
+    return np.minimum(joined, joined.T), np.minimum(changed, changed.T), own
 
 
-def _added(reached: Ints, offsets: Ints) -> Ints:
-    """Return the profile one step later: for each rest of the way the most the first axis can have come."""
+def _added(reached: Ints, front: Ints, axis: int) -> Ints:
+    """Return the profile one step later: for each rest of the way the most that one axis can have come."""
     best = reached.copy()
-    most: dict[tuple[int, ...], int] = {}
-    for first, *others in offsets.tolist():
-        if first >= 0 and min(others, default=0) >= 0:
-            most[tuple(others)] = max(most.get(tuple(others), 0), first)
-    for others, first in most.items():
-        if any(d >= n for d, n in zip(others, reached.shape, strict=True)):
-            continue
+    moved = np.delete(front, axis, axis=1)
+    for step, others in zip(front[:, axis].tolist(), np.insert(moved, axis, 0, axis=1).tolist(), strict=True):
         source = reached[tuple(slice(0, n - d) for d, n in zip(others, reached.shape, strict=True))]
         target = best[tuple(slice(d, n) for d, n in zip(others, reached.shape, strict=True))]
-        np.maximum(target, np.where(source < 0, -1, source + first), out=target)
-    return best
+        np.maximum(target, source + step, out=target)
+    return below(best)

@@ -14,6 +14,7 @@ import numpy as np
 
 from pandas_blowfish.errors import DomainTooLargeError, SecretError
 from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.cubes import Cubes
 from pandas_blowfish.policy.graph import MAX_EDGES, Ints, Relation, SecretGraph, flatten
 from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.offsets import OffsetBall
@@ -45,7 +46,7 @@ class Block:
 
     def relation(self, classes: Sequence[Ints], labels: Sequence[Ints]) -> Relation:
         """Return what edges do to classes and labels given column by column."""
-        if isinstance(self.graph, (OffsetBall, WithVoid)):
+        if isinstance(self.graph, (OffsetBall, WithVoid, Cubes)):
             return self.graph.axis_relation(classes, labels)
         count = math.prod(int(each.max(initial=-1)) + 1 for each in classes)
         return self.graph.relation(flatten(classes), flatten(labels)).grown(count)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pandas_blowfish.policy.cubes import Cubes
 from pandas_blowfish.policy.graph import Explicit, Ints, Relation, SecretGraph, flatten
 from pandas_blowfish.policy.offsets import OffsetBall
 
@@ -114,7 +115,7 @@ class WithVoid(SecretGraph):
         counts = [int(each.max(initial=-1)) + 1 for each in classes]
         inner = [each[:n] for each, n in zip(classes, self.solid, strict=True)]
         marks = [each[:n] for each, n in zip(labels, self.solid, strict=True)]
-        if isinstance(self.inner, OffsetBall):
+        if isinstance(self.inner, (OffsetBall, Cubes)):
             found = self.inner.axis_relation(inner, marks, counts)
         else:
             found = self.inner.relation(flatten(inner, counts), flatten(marks)).grown(math.prod(counts))

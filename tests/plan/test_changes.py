@@ -140,6 +140,21 @@ def test_two_of_three_columns_of_a_ball():
         assert found == ({(0,), (1,), (0, 1)} if together else {(0,), (1,)})
 
 
+@pytest.mark.parametrize("theta", [1, 2, 16])
+def test_a_wide_ball(theta):
+    """Sixteen columns of which a few move together are listed exactly; all of their parts are too many."""
+    domain = Domain(tuple(integers(f"c{n}", 0, 1) for n in range(16)))
+    policy = bf.Policy(domain, secrets={domain.columns: bf.threshold(theta)})
+    few = (
+        {c for n in range(1, theta + 1) for c in itertools.combinations(range(16), n)} if theta < 3 else None
+    )
+
+    found = found_for(policy, list(domain.columns))
+
+    assert found.exact == (few is not None)
+    assert as_sets(found.patterns) == (few or {tuple(range(16))})
+
+
 @pytest.mark.parametrize("secret", [bf.full(), bf.partition({f"c{n}": 2 for n in range(14)})])
 def test_a_wide_joint_block(secret):
     """Fourteen columns that move together: just the largest sets are listed."""

@@ -123,3 +123,16 @@ def test_none_with_missing_values_or_other_numbers_of_columns():
         question = policy.plan.range(names, [((0, 1),) * len(names)]).asked[0]
 
         assert crossings(question, question.graph(policy)) is None
+
+
+def test_a_ball_of_a_million_cells():
+    """Lines 250 cells apart: what one column crosses more, the other one must cross less."""
+    domain = Domain((integers("a", 0, 999), integers("b", 0, 999)))
+    policy = bf.Policy(domain, secrets={("a", "b"): bf.threshold(500)})
+    quarters = [(start, start + 249) for start in range(0, 1000, 250)]
+    question = policy.plan.range(["a", "b"], [(each, each) for each in quarters]).asked[0]
+
+    found = crossings(question, question.graph(policy))
+
+    assert found.most == ((1, 2), (2, 1))
+    assert all(mask.tolist() == [True] * 3 for mask in found.open)

@@ -10,6 +10,10 @@ from pandas_blowfish.plan.oracle import database_sensitivity, definition_edges, 
 from pandas_blowfish.plan.sensitivity import exact_parts, tally_sensitivity
 from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.plan.workload import tally
+from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.policy.graph import Explicit
+from pandas_blowfish.policy.offsets import OffsetBall
+from pandas_blowfish.policy.product import Block, RecordGraph
 
 
 def _instance(seed, make_policy, make_bins):
@@ -83,3 +87,27 @@ def test_a_row_can_leave_the_bins():
     assert tally_sensitivity(policy.graph, two) == 2
     assert exact_parts(policy.graph, one).totals == 0
     assert not exact_parts(policy.graph, one).alone.any()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_exact_parts_of_balls_match_listed_edges(seed, make_bins):
+    """A ball taken apart by its axes, some of which never move, leaves the parts that its edges leave."""
+    draw = random.Random(seed)
+    sizes = [draw.randint(1, 5) for _ in range(draw.randint(2, 3))]
+    domain = Domain(tuple(integers(name, 0, size - 1) for name, size in zip("abc", sizes, strict=False)))
+    rows = [[draw.choice([0, 0, 1, 2]) for _ in sizes] for _ in range(draw.randint(0, 3))]
+    ball = OffsetBall(sizes, np.array(rows, dtype=np.int64).reshape(-1, len(sizes)))
+    made = {column: make_bins(draw, domain[column]) for column in domain.columns}
+    bins = {column: each for column, each in made.items() if each is not None}
+    asked = tally(domain, list(domain.columns), bins or None)
+
+    fast, slow = (
+        exact_parts(RecordGraph((Block(domain.columns, graph, tuple(sizes)),)), asked)
+        for graph in (ball, Explicit(ball.size, ball.edges()))
+    )
+
+    assert fast.alone.tolist() == slow.alone.tolist()
+    assert fast.totals == slow.totals
+    assert len(set(zip(fast.total_of.tolist(), slow.total_of.tolist(), strict=True))) == len(
+        set(slow.total_of.tolist())
+    )

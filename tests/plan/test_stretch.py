@@ -1,5 +1,8 @@
 """The longest edge of a column's secret, by closed form and by graph."""
 
+import itertools
+import random
+
 import numpy as np
 import pytest
 
@@ -58,12 +61,12 @@ def test_missing_cells():
 
 
 def test_together():
-    """Offsets and listed pairs of joint cells, the widest of each kind; None where values may be missing."""
+    """The longest offsets and listed pairs of joint cells; None where values may be missing."""
     a, b = lattice(integers("a", 0, 4)), lattice(integers("b", 0, 9, 2))
     ball = OffsetBall((5, 5), np.array([[0, 1], [1, 0], [1, 1], [2, 0], [0, -1], [-1, 0], [-1, -1], [-2, 0]]))
     step = b.each
 
-    assert together(ball, ["a", "b"], [a, b]).tolist() == [[0, step], [1, step], [2, 0]]
+    assert together(ball, ["a", "b"], [a, b]).tolist() == [[1, step], [2, 0]]
     assert together(Explicit(25, np.array([[0, 24], [0, 1]])), ["a", "b"], [a, b]).tolist() == [
         [0, step],
         [4, 4 * step],
@@ -72,3 +75,53 @@ def test_together():
     assert together(Cliques.full(25), ["a", "b"], [a, b]) is None
     maybe = lattice(from_dict("a", {"type": "integer", "min": 0, "max": 3, "nullable": True}))
     assert together(ball, ["a", "b"], [maybe, b]) is None
+
+
+def every_change(ball, order, weighed):
+    """Return what each difference of a ball changes, of totals in some order of its columns."""
+    return np.array(
+        [
+            [min(offset[place] * each.each, each.span) for place, each in zip(order, weighed, strict=True)]
+            for offset in itertools.product(*(range(n) for n in ball.shape))
+            if (np.array(offset) <= ball.front).all(axis=1).any()
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_together_bounds_every_edge(seed):
+    """However totals are weighed, the largest change is that of all differences, cut ends included."""
+    draw = random.Random(seed)
+    names = "abc"[: draw.randint(2, 3)]
+    columns = [integers(name, 0, draw.randint(0, 12), draw.randint(1, 4)) for name in names]
+    if seed % 3:
+        secret = bf.threshold(draw.randint(1, 20), metric=draw.choice(["l1", "l2", "linf"]))
+        ball = bf.Policy(Domain(tuple(columns)), secrets={tuple(names): secret}).graph.blocks[0].graph
+    else:
+        most = draw.randint(1, 6)
+        rows = [
+            offset for offset in itertools.product(range(most + 1), repeat=len(names)) if sum(offset) <= most
+        ]
+        ball = OffsetBall([c.cells for c in columns], np.array(rows))
+    order = draw.sample(range(len(names)), len(names))
+    weighed = [lattice(columns[place]) for place in order]
+    every = every_change(ball, order, weighed)
+
+    found = together(ball, list(names), weighed)
+
+    assert {tuple(row) for row in found.tolist()} <= {tuple(row) for row in every.tolist()}
+    for rates in itertools.product(range(8), repeat=len(names)):
+        assert (found @ rates).max() == (every @ rates).max()
+
+
+def test_a_ball_of_whole_numbers_is_its_corners():
+    """Of thirty thousand longest offsets just those are kept that one weighing or another needs."""
+    names = ("r", "g", "b")
+    domain = Domain(tuple(integers(name, 0, 255) for name in names))
+    for theta, corners in ((128, 3), (256, 6)):
+        ball = bf.Policy(domain, secrets={names: bf.threshold(theta)}).graph.blocks[0].graph
+
+        found = together(ball, list(names), [lattice(each) for each in domain])
+
+        assert len(found) == corners
+        assert (found.sum(axis=1) == theta * lattice(domain["r"]).each).all()

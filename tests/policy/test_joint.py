@@ -10,6 +10,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError, SecretError
 from pandas_blowfish.plan.oracle import definition_edges
+from pandas_blowfish.policy import joint
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.graph import Cliques, Explicit
@@ -135,7 +136,7 @@ def test_the_end_of_a_half_open_cell_is_not_reached(metric, theta, nearer, furth
 
 
 def test_a_grid_of_a_million_cells_lists_nothing(monkeypatch):
-    """A ball of evenly cut columns is its offsets."""
+    """A ball of evenly cut columns is its longest offsets."""
     monkeypatch.setattr(OffsetBall, "_list", lambda self: pytest.fail("edges were listed"))
     monkeypatch.setattr(Explicit, "__init__", lambda *_: pytest.fail("edges were listed"))
     lat = from_dict("lat", {"type": "float", "min": 0, "max": 10, "step": "0.01", "exclusive_max": True})
@@ -149,6 +150,42 @@ def test_a_grid_of_a_million_cells_lists_nothing(monkeypatch):
     assert policy.plan.where("lat < 5 and lon >= 2").count().sensitivity == 1
     assert policy.plan.hist("lat").sensitivity == 2
     assert policy.distance({"lat": 0, "lon": 0}, {"lat": 0.05, "lon": 0.05}) == 1
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("columns", "size", "theta"), [(3, 256, 32), (3, 256, 256), (2, 1000, 500)])
+def test_balls_of_millions_of_offsets_need_no_list(monkeypatch, metric, columns, size, theta):
+    """Wide thresholds of large columns plan at once, from all of their columns or from some."""
+    monkeypatch.setattr(OffsetBall, "_list", lambda self: pytest.fail("edges were listed"))
+    steps = OffsetBall.pairs
+    monkeypatch.setattr(
+        OffsetBall, "pairs", lambda self: steps(self) if self.size < 10**4 else pytest.fail("a pair a cell")
+    )
+    names = list("rgb")[:columns]
+    domain = Domain(tuple(integers(name, 0, size - 1) for name in names))
+
+    policy = bf.Policy(domain, secrets={tuple(names): bf.threshold(theta, metric=metric)})
+
+    assert policy.plan.hist(names, bins=dict.fromkeys(names, 4)).sensitivity == 2
+    assert policy.plan.hist("g", bins=4, strategy="identity").sensitivity == 2
+    assert policy.plan.where("r < 50").sum("g").sensitivity == size - 1  # a row may leave
+    furthest = policy.graph.project(["g"]).blocks[0].graph.reach[0]
+    assert furthest == min(theta, size - 1)
+    if metric == "linf":
+        ends = (dict.fromkeys(names, cell) for cell in (0, size - 1))
+        assert policy.distance(*ends) == -(-(size - 1) // theta)
+
+
+@pytest.mark.parametrize("most", ["MAX_FRONT", "MAX_PROFILE"])
+def test_balls_too_wide_to_keep_are_refused(monkeypatch, most):
+    """Too many longest offsets, or ways of all columns but one, are a typed error with a way out."""
+    monkeypatch.setattr(joint, most, 20)
+    domain = Domain(tuple(integers(name, 0, 9) for name in "abc"))
+
+    with pytest.raises(DomainTooLargeError, match="the ball of"):
+        bf.Policy(domain, secrets={tuple("abc"): bf.threshold(5)})
+
+    assert bf.Policy(domain, secrets={tuple("abc"): bf.threshold(2)}).graph.edge_count
 
 
 def test_a_projection_reads_theta_as_the_whole_block_does():

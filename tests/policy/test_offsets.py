@@ -13,7 +13,20 @@ from pandas_blowfish.policy.offsets import OffsetBall
 
 
 def random_ball(draw):
-    """Return the ball of a random metric on a small grid of one to three axes."""
+    """Return the ball of a random metric, or below any offsets, on a small grid of one to three axes."""
+    return draw.choice([metric_ball, any_ball])(draw)
+
+
+def any_ball(draw):
+    """Return the ball below a few offsets that have no metric, some too long to fit."""
+    shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 3))]
+    many = draw.randint(0, 4)
+    rows = [[draw.choice([0, 0, 1, 2, 3, 9]) * draw.choice([-1, 1]) for _ in shape] for _ in range(many)]
+    return OffsetBall(shape, np.array(rows, dtype=np.int64).reshape(-1, len(shape)))
+
+
+def metric_ball(draw):
+    """Return the ball of a random metric, from all of its offsets."""
     shape = [draw.randint(1, 5) for _ in range(draw.randint(1, 3))]
     steps, power, theta = (
         [draw.randint(1, 3) for _ in shape],
@@ -32,6 +45,30 @@ def random_ball(draw):
 def listed(graph):
     """Return the edges of a graph by asking about every pair."""
     return {(a, b) for a, b in itertools.combinations(range(graph.size), 2) if graph.adjacent(a, b)}
+
+
+def test_joined_are_differences_below_an_offset():
+    """Two cells are joined when no axis differs by more than one of the offsets; the front says the same."""
+    draw, found = random.Random(0), set()
+    for _ in range(150):
+        shape = [draw.randint(1, 4) for _ in range(draw.randint(1, 3))]
+        rows = [[draw.choice([0, 1, 2, 7, -1, -3]) for _ in shape] for _ in range(draw.randint(0, 5))]
+
+        graph = OffsetBall(shape, np.array(rows, dtype=np.int64).reshape(-1, len(shape)))
+
+        for one, two in itertools.product(itertools.product(*map(range, shape)), repeat=2):
+            away = [abs(x - y) for x, y in zip(one, two, strict=True)]
+            slow = any(away) and any(
+                all(d <= abs(most) for d, most in zip(away, row, strict=True)) for row in rows
+            )
+            cells = [int(np.ravel_multi_index(each, shape)) for each in (one, two)]
+            assert graph.adjacent(*cells) == slow
+            found.add(slow)
+        assert (graph.front < np.array(shape)).all()
+        assert (graph.front.max(axis=0) == graph.reach).all()
+        assert not graph.front.flags.writeable
+        assert sum((row <= graph.front).all(axis=1).sum() for row in graph.front) == len(graph.front)
+    assert found == {True, False}
 
 
 def test_edges_and_counts_match_adjacency():
@@ -142,3 +179,61 @@ def test_a_way_too_long_to_search_is_refused():
         graph.distance(0, 10**10 - 1)
 
     assert graph.distance(0, 3 * 10**5 + 4) == 7
+
+
+def test_an_axis_alone_sees_what_the_ball_leaves_it():
+    """Cells that differ along one axis are joined as that axis' own ball says."""
+    draw = random.Random(6)
+    for _ in range(60):
+        graph = random_ball(draw)
+        strides = [math.prod(graph.shape[axis + 1 :]) for axis in range(len(graph.shape))]
+
+        for axis, stride in enumerate(strides):
+            own = graph.along(axis)
+
+            assert own.shape == graph.shape[axis : axis + 1]
+            for a, b in itertools.product(range(own.size), repeat=2):
+                assert own.adjacent(a, b) == graph.adjacent(a * stride, b * stride)
+
+
+def test_large_balls_answer_from_their_front():
+    """Sixteen million cells of a ball of eleven million offsets: counts, ways and inclusion list nothing."""
+    size, theta = 256, 128
+    rows = [(a, b, theta - a - b) for a in range(theta + 1) for b in range(theta + 1 - a)]
+    graph = OffsetBall([size] * 3, np.array(rows))
+    smaller = OffsetBall([size] * 3, np.array([[theta // 3] * 3]))
+    room = np.array([size, *(2 * (size - d) for d in range(1, theta + 1))], dtype=object)
+    three = np.convolve(np.convolve(room, room), room)[: theta + 1]
+
+    assert len(graph.front) == len(rows)
+    assert graph.edge_count == (three.sum() - size**3) // 2
+    assert graph.contains(smaller)
+    assert not smaller.contains(graph)
+    assert not graph.components.any()
+    assert graph.distance(0, size**3 - 1) == -(-3 * (size - 1) // theta)
+    assert graph.distance(0, theta) == 1
+    assert graph.distance(0, theta + size) == 2
+
+
+def test_counts_beyond_machine_numbers_are_exact():
+    """A grid of 10^10 cells has more edges than 64 bits hold."""
+    size = 10**5
+    graph = OffsetBall([size, size], np.array([[size - 1, 2]]))
+
+    rows = size + 2 * (size - 1) + 2 * (size - 2)  # pairs of places at most 2 apart, each way
+    assert graph.edge_count == (size**2 * rows - size**2) // 2
+    full = OffsetBall([size, size], np.array([[size, size]]))
+    assert full.edge_count == size**2 * (size**2 - 1) // 2 > 2**64
+
+
+def test_ranks_in_reach_of_too_many_boxes_are_refused():
+    """A front of thousands of boxes around millions of cells is a typed error, one box is not."""
+    rows = np.array([(d, 500 - d) for d in range(501)])
+
+    with pytest.raises(DomainTooLargeError):
+        OffsetBall([1000, 1000], rows).furthest(np.arange(10**6))
+
+    assert OffsetBall([1000], np.array([700])).furthest(np.arange(1000))[:301].tolist() == [
+        *range(700, 1000),
+        999,
+    ]
