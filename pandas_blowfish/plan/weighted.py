@@ -119,8 +119,8 @@ def weighted_rows(spread: Spread, weights: Floats) -> tuple[Floats, Floats]:
     return rest, np.add.reduceat(follow, nest.blocks.first[:-1], axis=1)
 
 
-def numbered(binnings: Any, many: int) -> pd.Index[Any]:
+def numbered(binnings: Any, many: int, name: str | None = None) -> pd.Index[Any]:
     """Return the index of numbered answers of every group."""
     outer = [binning.index for binning in binnings]
-    inner = pd.RangeIndex(many)
+    inner = pd.RangeIndex(many, name=name)
     return pd.MultiIndex.from_product([*outer, inner]) if outer else inner

@@ -17,6 +17,7 @@ from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.rows import MAX_NONZEROS
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
+from pandas_blowfish.plan.wider import counts_loss
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
@@ -111,6 +112,10 @@ class Identity(OneTable):
         totals = np.zeros(self.parts.totals, dtype=np.int64)
         np.add.at(totals, self.parts.total_of[shared], counts[shared])
         return np.concatenate([counts, totals])
+
+    def closed(self, graph: RecordGraph) -> Fraction | None:
+        """Return what is lost over a graph that holds all edges this was planned under; None if unbounded."""
+        return counts_loss(self.tally, self.parts, self.scale, graph)
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

@@ -1,0 +1,71 @@
+"""Counts of groups that add up: to exact numbers of rows, or to what they say themselves. Never sees rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.infer.simplex import shape
+from pandas_blowfish.policy.graph import Ints
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def exact_totals(alone: Mask, total_of: Ints, known: Ints) -> tuple[Ints, Floats]:
+    """Return for each group the number of the exact total that it is in, -1 for none, and the totals.
+
+    Args:
+        alone: Groups whose own number of rows is exact.
+        total_of: Which total of several groups each is in, -1 for none.
+        known: The exact numbers: of groups, then of totals.
+
+    Examples:
+        >>> exact_totals(np.array([True, False, False]), np.array([-1, 0, 0]), np.array([5, 9]))[0].tolist()
+        [0, 1, 1]
+    """
+    many = int(alone.sum())
+    labels = np.where(alone, np.cumsum(alone) - 1, np.where(total_of >= 0, total_of + many, -1))
+    return labels, np.maximum(known, 0).astype(np.float64)
+
+
+def pinned(counts: Floats, total_of: Ints, totals: Floats, spread: Floats | None = None) -> Floats:
+    """Return counts moved so that they add up to totals, by as much as they vary.
+
+    Examples:
+        >>> pinned(np.array([1.0, 2.0, 7.0]), np.array([0, 0, -1]), np.array([5.0])).tolist()
+        [2.0, 3.0, 7.0]
+    """
+    inside = total_of >= 0
+    if not inside.any():
+        return counts
+    wide = np.ones(len(counts)) if spread is None else np.maximum(spread, 1e-300)
+    sums, room = (np.bincount(total_of[inside], each[inside], len(totals)) for each in (counts, wide))
+    gaps = (totals - sums)[total_of[inside]]
+    moved = counts.copy()
+    moved[inside] += gaps * wide[inside] / room[total_of[inside]]
+    return moved
+
+
+def projected(counts: Floats, total_of: Ints, noisy: Mask, lots: int) -> Floats:
+    """Return the nearest non-negative counts with the same sums.
+
+    Where a sum is not exact the noisy one is kept: cutting off negative counts alone would leave all that
+    noise added, and take away nothing that it took.
+
+    Args:
+        counts: Groups one after another, as many each, already adding up to what is exact.
+        total_of: The exact total that each is in, -1 for none.
+        noisy: Which of them are noisy.
+        lots: How many groups there are.
+
+    Examples:
+        >>> projected(np.array([4.0, -2.0, 1.0]), np.full(3, -1), np.ones(3, dtype=bool), 1).tolist()
+        [3.0, 0.0, 0.0]
+    """
+    group = np.repeat(np.arange(lots), len(counts) // lots)
+    first = int(total_of.max(initial=-1)) + 1
+    label = np.where(total_of >= 0, total_of, np.where(noisy, first + group, -1))
+    inside = label >= 0
+    totals = np.bincount(label[inside], counts[inside], first + lots)
+    return shape(counts, label, np.maximum(totals, 0.0)).counts
