@@ -15,16 +15,22 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.boxes import Boxes
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.nest import Layout
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.space import Space
 from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.stages import Step
 from pandas_blowfish.plan.strategy.hierarchical import longest_segment
+from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain, from_dict
 from pandas_blowfish.policy.expression import truth
+from pandas_blowfish.policy.product import RecordGraph
 from pandas_blowfish.queries.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -464,3 +470,128 @@ def make_facts() -> Callable[..., list[bf.Count | bf.Marginal | bf.Box]]:
 def facts_by_cells() -> Callable[..., np.ndarray]:
     """Return the slow twin of facts: known counts x cells."""
     return fact_cells
+
+
+def random_numbers(draw: random.Random, name: str, most: int) -> Attribute:
+    """Return a small column of numbers, listed ones by rising value."""
+    size, nullable = draw.randint(2, most), draw.random() < 0.2
+    kind = draw.choice(["integer", "integer", "binned", "float", "listed"])
+    if kind == "integer":
+        low = draw.randint(-3, 12)
+        spec = {"type": "integer", "min": low, "max": low + size - 1}
+    elif kind == "binned":
+        step = draw.randint(2, 3)
+        spec = {"type": "integer", "min": 0, "max": size * step - draw.randint(1, step), "step": step}
+    elif kind == "float":
+        spec = {"type": "float", "min": 0, "max": f"{size * 0.1 - 0.05:.2f}", "step": "0.1"}
+    else:
+        spec = {"type": "integer", "values": sorted(draw.sample(range(20), size))}
+    return from_dict(name, {**spec, "nullable": nullable})
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """A clustering of a random policy, and the slow twins of what is said about it.
+
+    Attributes:
+        policy: The promise.
+        plan: The plan of `kmeans`.
+        columns: The columns that are clustered.
+    """
+
+    policy: bf.Policy
+    plan: Plan
+    columns: list[str]
+
+    @property
+    def space(self) -> Space:
+        """Return what is clustered."""
+        return self.plan.asked[0].space  # type: ignore[union-attr]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Return what one moved record may lose."""
+        return self.plan.epsilon / self.plan.price.moved
+
+    @property
+    def moves(self) -> bf.Policy:
+        """Return the policy of single moved records: the policy itself while no fact is touched."""
+        return self.plan.price.policy
+
+    @property
+    def graph(self) -> RecordGraph:
+        """Return the graph on the columns that are looked at."""
+        return self.moves.graph.project(self.space.domain.columns)
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """Return what one moved record may do, from the words of the policy alone."""
+        return definition_edges(self.moves, list(self.space.domain.columns))
+
+    def loss(self, measured: Measurement) -> Fraction | float:
+        """Return the exact loss of a matrix and its scales over these edges."""
+        return edge_loss(measured.matrix(), list(measured.scales), self.edges).value
+
+    def change(self, measured: Measurement) -> Fraction | float:
+        """Return the largest L1 change of the noisy rows over these edges."""
+        rows = measured.matrix().tocsr()[[n for n, scale in enumerate(measured.scales) if scale]]
+        return edge_loss(rows, [Fraction(1)] * rows.shape[0], self.edges).value
+
+    def tables(self, tallies: tuple[Tally | Total, ...]) -> np.ndarray:
+        """Return what one row in each cell adds to tables of counts and sums of weights, cells x entries."""
+        domain, parts = self.space.domain, []
+        codes = np.unravel_index(np.arange(domain.size), domain.shape)
+        for each in tallies:
+            tally = each if isinstance(each, Tally) else each.tally
+            labels = tally.labels()
+            own, kept = np.zeros((domain.size, tally.size), dtype=np.int64), np.flatnonzero(labels >= 0)
+            own[kept, labels[kept]] = 1
+            if isinstance(each, Total):
+                place = domain.columns.index(each.lattice.attribute.name)
+                own *= each.lattice.weights()[codes[place]][:, None]
+            parts.append(own)
+        return np.concatenate(parts, axis=1)
+
+    def rows(self, step: Step | Measurement) -> np.ndarray:
+        """Return the rows of a round, or of a whole measurement, from what it makes of each single row."""
+        return np.column_stack([step.measured(table) for table in self.tables(step.tallies)])
+
+
+def random_clusters(draw: random.Random, most: tuple[int, ...] = (10, 5, 3), facts: int = 0) -> Clusters:
+    """Return a clustering of one to three columns of numbers, perhaps filtered and by groups of another."""
+    many = draw.choice([1, 1, 2, 2, 2, 3])
+    numbers = [random_numbers(draw, name, most[many - 1]) for name in "uvw"[:many]]
+    attributes = numbers + [random_attribute(draw, "g", 2 if many == 3 else 3)] * (draw.random() < 0.6)
+    secrets: dict[object, object] = {}
+    rest = list(attributes)
+    if len(attributes) > 1 and draw.random() < 0.45:
+        block = draw.sample(attributes, draw.randint(2, min(3, len(attributes))))
+        secrets[tuple(attribute.name for attribute in block)] = random_joint(draw, block)
+        rest = [attribute for attribute in attributes if attribute not in block]
+    secrets |= {attribute.name: random_secret(draw, attribute) for attribute in rest}
+    options = {"neighbors": draw.choice(["record", "record", "attribute", 2]), "secrets": secrets}
+    domain = Domain(tuple(attributes))
+    policy = bf.Policy(domain, presence=draw.random() < 0.15, **options)
+    if facts:
+        counts = np.array([draw.randint(0, 3) for _ in range(domain.size)])
+        policy = policy.with_facts(random_facts(draw, domain, counts, facts))
+    planner, epsilon = policy.plan, Fraction(draw.randint(1, 9), draw.randint(1, 20))
+    if draw.random() < 0.4:
+        planner = planner.where(random_filter(draw, domain))
+    if len(attributes) > many and draw.random() < 0.6:
+        planner = planner.groupby("g")
+    columns = draw.sample([each.name for each in numbers], draw.randint(1, many))
+    rows, scale = draw.choice([None, 5, 10**3, 10**8]), draw.random() < 0.8
+    for k in (draw.randint(1, 3), 1):
+        try:
+            plan = planner.kmeans(columns, k, epsilon=epsilon, rows=rows, scale=scale)
+            return Clusters(policy, plan, columns)
+        except bf.BlowfishError:  # a filter that leaves fewer cells than clusters
+            continue
+    return random_clusters(draw, most, facts)
+
+
+@pytest.fixture
+def make_clusters() -> Callable[..., Clusters]:
+    """Return the maker of random clusterings."""
+    return random_clusters

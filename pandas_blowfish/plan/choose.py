@@ -51,6 +51,9 @@ WHY_NOT = {  # why a strategy may have no measurement
     Mesh.name: "needs boxes of two columns, and edges that change nothing else and lead nowhere else",
     JOINT: "is one of the tables asked for, or has too many cells",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
+    "soft": "needs columns with more cells, or fewer clusters or groups",
+    "adaptive": "needs columns with more cells, or fewer clusters or groups",
+    "whole": "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more",
 }
 Asked = Tally | Spans | Question
 

@@ -21,12 +21,14 @@ from pandas_blowfish.plan.nest import Nest
 from pandas_blowfish.plan.oracle import edge_loss
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
+from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.plan.strategy.nested import Nested
 from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.plan.synopsis import Synopsis
+from pandas_blowfish.plan.wider import counts_all, stay
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Cliques, Ints
@@ -111,8 +113,9 @@ def _closure(plan: Plan) -> Closure:
     if isinstance(measured, Mesh):
         return Closure(None, SPREAD)
     graph = closure_graph(plan.policy, plan.domain)
-    if isinstance(measured, Identity):
-        return _counts(measured, graph)
+    if isinstance(measured, (Identity, Synopsis)):
+        wider = measured.closed(graph)
+        return Closure(wider, EXACT if wider is None else "")
     if isinstance(measured, Nested) and (found := _runs(measured, graph)) is not None:
         return found
     if isinstance(measured, (Nested, Tree)) and plan.domain.size > LONG:
@@ -140,25 +143,12 @@ def _holds_all(plan: Plan) -> bool:
     return moving <= graph.limit
 
 
-def _counts(measured: Identity, graph: RecordGraph) -> Closure:
-    """Return the loss of counts of bins over a graph that holds every edge they were planned under."""
-    own = measured.parts
-    known = own.totals or own.alone.any()
-    rows = own.totals == 1 and not own.total_of.any() and _counts_all(graph, measured.tally)
-    if known and not rows and not _stay(own, exact_parts(graph, measured.tally)):
-        return Closure(None, EXACT)
-    change = tally_sensitivity(graph, measured.tally)
-    if change and not measured.scale:
-        return Closure(None, EXACT)
-    return Closure(change / measured.scale if change else Fraction(0))
-
-
 def _runs(measured: Nested, graph: RecordGraph) -> Closure | None:
     """Return the loss of a nest over a graph that holds its edges; None where segments are joined there."""
     own, wider = measured.line, _line(graph, measured.tally)
     if not np.array_equal(own.starts, wider.starts) or own.open != wider.open:
         return None
-    if not _stay(own.exact, wider.exact):
+    if not stay(own.exact, wider.exact):
         return Closure(None, EXACT)
     patterns = Nest(wider, measured.layout).patterns().tolist()
     if patterns and not all(measured.family_scales):
@@ -170,28 +160,12 @@ def _runs(measured: Nested, graph: RecordGraph) -> Closure | None:
 
 def _line(graph: RecordGraph, tally: Tally) -> Line:
     """Return the line of a tally, at once where one whole column is looked at (which is not public)."""
-    if len(tally.binnings) != 1 or not _counts_all(graph, tally):
+    if len(tally.binnings) != 1 or not counts_all(graph, tally):
         return line(graph, tally)
     size, none = tally.size, np.empty((0, 2), dtype=np.int64)
     exact = ExactParts(np.ones(1, dtype=bool), np.full(1, -1), 0)
     ends = np.array([[0, size - 1]])[: size > 1]
     return Line(size, 1, ends, none, none[:, 0], None, exact, np.zeros(size, dtype=np.int64), exact)
-
-
-def _counts_all(graph: RecordGraph, tally: Tally) -> bool:
-    """Tell whether every row is in some bin, and how many rows there are is public."""
-    kept = tally.condition is None and not graph.presence
-    return kept and all(int(marks.min()) >= 0 for marks in tally.marks)
-
-
-def _stay(own: ExactParts, wider: ExactParts) -> bool:
-    """Tell whether what is exact under some edges is exact, too, under those of a graph that holds them."""
-    inside = own.total_of >= 0
-    joined = wider.total_of[inside]
-    if (own.alone & ~wider.alone).any() or (joined < 0).any():
-        return False
-    mine, theirs = np.bincount(own.total_of[inside]), np.bincount(wider.total_of[wider.total_of >= 0])
-    return bool((mine[own.total_of[inside]] == theirs[joined]).all())  # as many bins are joined
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,15 +23,19 @@ from pandas_blowfish.plan.price import Price
 from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.stages import Staged
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.mesh import Mesh, mesh_loss
 from pandas_blowfish.plan.strategy.total import Sums
+from pandas_blowfish.plan.synopsis import Synopsis
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.exact import plain
 from pandas_blowfish.policy.policy import Policy
 
 MAX_SHOWN = 8  # scales that a plan spells out
+IF = "if rows fill the declared ranges"
+ROWS = "not known here: 10,000 for this plan; say rows="
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +93,7 @@ class Plan:
         names = self.query["columns"]
         alone = len(names) == 1 and isinstance(names[0], str)
         inside = [repr(names[0] if alone else names)] if names else []
-        rest = ("matrix", "bins", "bounds", "q", "order", "strategy")
+        rest = ("matrix", "bins", "bounds", "q", "order", "k", "scale", "rows", "strategy")
         inside += [f"{key}={self.query[key]!r}" for key in rest if self.query.get(key) is not None]
         steps = [f"where({text!r})" for text in self.query.get("where", ())]
         steps += [f"groupby({self.query['groupby']!r})"] if "groupby" in self.query else []
@@ -112,8 +116,13 @@ class Plan:
         return self.price.proof + self.measurement.proof
 
     @property
-    def values(self) -> int:
-        """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh."""
+    def values(self) -> int | None:
+        """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh.
+
+        None where that depends on noisy values of earlier rounds.
+        """
+        if isinstance(self.measurement, Staged):
+            return None
         return math.prod(self.measurement.shape) if isinstance(self.measurement, Mesh) else len(self.scales)
 
     @property
@@ -145,11 +154,25 @@ class Plan:
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
         moved = self.price.moved
-        rows = [(each.name, moved * each.sensitivity, each.mse) for each in self.considered()]
-        table = pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]).sort_values(
-            "mse", kind="stable"
-        )
-        return table.drop_duplicates("strategy", ignore_index=True)
+        tried = self.considered()
+        rows = [(each.name, moved * each.sensitivity, each.mse) for each in tried]
+        table, least = pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]), "mse"
+        if isinstance(self.measurement, Synopsis):
+            table["distortion"], least = [each.distortion for each in tried], "distortion"  # type: ignore[attr-defined]
+        return table.sort_values(least, kind="stable").drop_duplicates("strategy", ignore_index=True)
+
+    @property
+    def distortion(self) -> float | None:
+        """Return what a clustering is expected to add to the least sum of squared distances, as its share.
+
+        None for other questions.
+        """
+        return self.measurement.distortion if isinstance(self.measurement, Synopsis) else None
+
+    @property
+    def grid(self) -> str | None:
+        """Return what a clustering counts, in words; None for other questions."""
+        return self.measurement.grid if isinstance(self.measurement, Synopsis) else None
 
     def privacy_loss(self) -> Fraction | float:
         """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon).
@@ -178,6 +201,7 @@ class Plan:
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact for free": self._free(),
+            **self._clusters(),
             **self._middles(),
             **({"public facts": self.price.said()} if self.policy.constraints else {}),
         }
@@ -186,6 +210,14 @@ class Plan:
         if self.price.touched and not self.price.found.count:
             return self.price.rule
         return "no edge of the policy changes the answer"
+
+    def _clusters(self) -> dict[str, str]:
+        """Return what a clustering counts, and what that is expected to add."""
+        if not isinstance(self.measurement, Synopsis):
+            return {}
+        added = f"about {max(self.measurement.distortion, 0.001):.1%} more than the best centres have, {IF}"
+        rows = {} if self.query["known"] or "rows" in self.query else {"rows": ROWS}
+        return {"synopsis": self.measurement.grid, "squared distances": added, **rows}
 
     def _middles(self) -> dict[str, str]:
         """Return how far values are from what they are read as, where they are."""
@@ -217,7 +249,7 @@ class Plan:
     def _typical(self) -> str:
         if np.isnan(self.mse):
             return "depends on the rows: not known before the release"
-        each = f"a {self.query['verb']}" if self.query["verb"] in ("sum", "mean") else "a count"
+        each = {"sum": "a sum", "mean": "a mean", "kmeans": "a size"}.get(self.query["verb"], "a count")
         return f"+-{self.mse**0.5:,.3g} {each} (root mean squared, before shape constraints)"
 
     def _free(self) -> str:

@@ -171,3 +171,21 @@ def test_it_is_worked_out_once(monkeypatch):
     monkeypatch.setattr(module, "_closure", lambda _: pytest.fail("worked out twice"))
 
     assert closure(plan) is first
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("strategy", ["grid", "soft", "adaptive", "whole", "auto"])
+def test_synopses_lose_at_least_every_pair(strategy, seed, make_clusters):
+    """Of a clustering the loss may be unknown, never below that of a pair of cells, nor what is infinite."""
+    draw = random.Random(seed)
+    found = make_clusters(draw)
+    scope = found.policy.plan.groupby("g") if "g" in found.policy.domain.columns else found.policy.plan
+    try:
+        plan = scope.kmeans(found.columns, 1, epsilon="1/2", strategy=strategy, rows=draw.choice([None, 99]))
+    except BlowfishError:  # too few cells, or pieces
+        return
+
+    stated = closure(plan).loss
+
+    assert stated is None or slow(plan) <= stated
+    assert stated is not None or closure(plan).why
