@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.infer.agree import agree, settled
 from pandas_blowfish.infer.boxes import solve_levels, solve_mesh
+from pandas_blowfish.infer.clusters import solve_clusters
 from pandas_blowfish.infer.conditioned import conditioned
+from pandas_blowfish.infer.counts import solve_counts
 from pandas_blowfish.infer.forest import from_buckets, from_tree
 from pandas_blowfish.infer.least_squares import estimate
 from pandas_blowfish.infer.linear import from_rows
@@ -26,15 +28,20 @@ from pandas_blowfish.plan.given import Family, Given
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.spans import Spans
+from pandas_blowfish.plan.strategy.adaptive import Adaptive
+from pandas_blowfish.plan.strategy.counted import Counted
 from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.strategy.grid import Grid
 from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.plan.strategy.levels import Levels
 from pandas_blowfish.plan.strategy.linear import Linear
 from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.plan.strategy.nested import Nested
 from pandas_blowfish.plan.strategy.residual import Residual
+from pandas_blowfish.plan.strategy.soft import Soft
 from pandas_blowfish.plan.strategy.total import Sums
 from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.plan.strategy.whole import Whole
 from pandas_blowfish.plan.strategy.woven import Woven
 from pandas_blowfish.plan.workload import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute
@@ -86,39 +93,6 @@ def _agreed(
         spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
     counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
     return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
-
-
-def _counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
-    size, parts = len(measurement.index), measurement.parts
-    noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
-    families = given.over(measurement.tally) if given else []
-    if families:
-        exact = Family(parts.total_of, totals)
-        return _known(noisy, [*families, exact], parts.alone, positive=bool(post))
-    if post:
-        out = shape(noisy, parts.total_of, totals)
-        out.counts[parts.alone] = noisy[parts.alone]
-        return Solved(out.counts, out.shift)
-    inside = parts.total_of >= 0
-    if not inside.any():
-        return Solved(noisy, (0.0, 0.0))
-    sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
-    gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
-    shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
-    return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
-
-
-def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, positive: bool) -> Solved:
-    """Return counts that agree with known sums.
-
-    A count is its noisy answer less a shift, or 0 where that is not above it: shifts are told for the counts
-    that are not settled by what is known, 0 among them.
-    """
-    counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
-    moved = noisy - counts
-    open_ = ~alone & np.isnan(settled(families, len(noisy)))
-    low = moved[open_ & (counts > 0)] if positive else moved[open_]
-    return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
 
 
 def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
@@ -247,7 +221,7 @@ def _rows(tally: Tally, attribute: Attribute, given: Given) -> Floats:
 
 # how each kind of measurement is turned into answers
 SOLVERS: dict[type, Callable[[Any, Ints, bool | str, Given | None], Solved]] = {
-    Identity: _counts,
+    Identity: solve_counts,
     Nested: _lines,
     Tree: _lines,
     Dawa: _lines,
@@ -257,4 +231,9 @@ SOLVERS: dict[type, Callable[[Any, Ints, bool | str, Given | None], Solved]] = {
     Residual: solve_marginals,
     Levels: solve_levels,
     Mesh: solve_mesh,
+    Grid: solve_clusters,
+    Soft: solve_clusters,
+    Adaptive: solve_clusters,
+    Whole: solve_clusters,
+    Counted: solve_clusters,
 }
