@@ -13,24 +13,15 @@ from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
-from pandas_blowfish.queries.mean import plan_mean
-from pandas_blowfish.queries.protect import Opened
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
-from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.queries.sum import plan_sum, total_frame
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import released
+from pandas_blowfish.summaries import Summaries
 
 
-class Verbs:
+class Verbs(Summaries):
     """What can be asked of a protected frame, and (a few) of a released one."""
-
-    _frame: pd.DataFrame
-    _scope: Scope
-
-    def _opened(self) -> Opened:
-        raise TypeError("verbs are asked of df.blowfish")
 
     def hist(
         self,
@@ -226,65 +217,6 @@ class Verbs:
         source = self._opened()
         plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
         return answer(plan, self._frame, source, post=post, name=name)
-
-    def sum(
-        self,
-        columns: Any,
-        *,
-        epsilon: Any,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release what the values of one or several columns add up to, missing ones left out.
-
-        A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
-        may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
-
-        Args:
-            columns: A column, or a list of them: then the index has an innermost level `column`.
-            epsilon: What the release may cost.
-            strategy: "auto", or "total", the one way there is.
-            post: True to keep sums within what the declared bounds allow; False for the unbiased ones.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame with `value` and `std`, in the column's own units, by group and column.
-        """
-        source = self._opened()
-        plan = plan_sum(source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope)
-        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
-
-    def mean(
-        self,
-        columns: Any,
-        *,
-        epsilon: Any,
-        strategy: str = "auto",
-        post: bool = True,
-        name: str | None = None,
-    ) -> pd.DataFrame:
-        """Release the mean of one or several columns over the rows where they are not missing.
-
-        The sum is divided by the row count where that is public, else by a noisy one that is part of the
-        same release. The mean of instants is one, and its error a time span.
-
-        Args:
-            columns: A column, or a list of them: then the index has an innermost level `column`.
-            epsilon: What the release may cost.
-            strategy: "auto", or "total", the one way there is.
-            post: True to keep means within the declared bounds.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame with `value` (missing where there are surely no rows) and `std`, by group and column.
-        """
-        source = self._opened()
-        rows = source.dataset.binding["rows"] if source.policy.rows_public else None
-        plan = plan_mean(
-            source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope, rows=rows
-        )
-        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
 
 
 def _only_the_question(strategy: str, post: bool, name: str | None) -> None:

@@ -20,7 +20,8 @@ MAY_IMPORT = {
     "queries": {"policy", "plan", "kernel", "infer", "release"},
     "testing": {"kernel"},
     "explain": {"policy", "plan", "infer", "release"},
-    "verbs": {"policy", "plan", "queries", "release"},
+    "summaries": {"plan", "queries"},
+    "verbs": {"policy", "plan", "queries", "release", "summaries"},
     "accessor": {"policy", "plan", "kernel", "queries", "release", "explain", "verbs"},
 }
 RANDOM = {"random", "secrets", "numpy.random"}

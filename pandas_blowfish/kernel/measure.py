@@ -28,6 +28,7 @@ from pandas_blowfish.kernel.reprice import policy_of, recorded
 from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.stages import Staged
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.mesh import Mesh
 from pandas_blowfish.policy.moved import KNOWN
@@ -77,6 +78,8 @@ def measure(
         check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
     if isinstance(plan.measurement, Dawa):
         check_buckets(plan.measurement)
+    if isinstance(plan.measurement, Staged):
+        check_scale(plan.measurement.largest)
     if replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
@@ -91,11 +94,7 @@ def measure(
     body = {**facts, "noise": noise_law(), "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     entry, budget = ledger.charge(dataset.name, plan.cost, body, name=name, facts=len(dataset.facts))
-    counts = counted(frame, plan.measurement.tallies, clip=dataset.binding["outside"] == "clip")
-    adaptive, exact = plan.measurement, plan.measurement.measured(counts)
-    if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
-        exact = np.clip(exact, -LIMIT, LIMIT)
-    values = bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
+    values = _measured(plan, frame, clip=dataset.binding["outside"] == "clip")
     if name is None:
         return Measured(values, entry, budget)
     # another process may have been asked the same meanwhile: a name stands for one answer, the first
@@ -123,6 +122,30 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     if entry.body.get("query") != facts.get("query"):
         raise NameTakenError(dataset, name, entry.body.get("call"))
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
+
+
+def _measured(plan: Plan, frame: pd.DataFrame, *, clip: bool) -> Ints:
+    """Return the noisy value of every measured row, of one round or several."""
+    adaptive = plan.measurement
+    if isinstance(adaptive, Staged):
+        return _in_rounds(adaptive, frame, clip=clip)
+    exact = adaptive.measured(counted(frame, adaptive.tallies, clip=clip))
+    if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
+        exact = np.clip(exact, -LIMIT, LIMIT)
+    return bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
+
+
+def _in_rounds(staged: Staged, frame: pd.DataFrame, *, clip: bool) -> Ints:
+    """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone."""
+    values: list[Ints] = []
+    seen: tuple[object, ...] = ()
+    counts = np.zeros(0, dtype=np.int64)
+    while (step := staged.following(values)) is not None:
+        if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
+            seen, counts = step.tallies, counted(frame, step.tallies, clip=clip)
+        exact = np.clip(step.measured(counts), -LIMIT, LIMIT)
+        values.append(np.clip(exact + _noise(step.scales), -LIMIT, LIMIT))
+    return np.concatenate(values)
 
 
 def _noisy(plan: Plan, exact: Ints) -> Ints:

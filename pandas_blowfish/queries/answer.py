@@ -102,7 +102,7 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
-    if len(measured.values) != plan.values or body["scale"] != str(plan.scale):
+    if plan.values not in (None, len(measured.values)) or body["scale"] != str(plan.scale):
         raise NameTakenError(dataset.name, str(name), body.get("call"))
     return plan
 

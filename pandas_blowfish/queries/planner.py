@@ -11,6 +11,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.kmeans import plan_kmeans
 from pandas_blowfish.queries.marginal import plan_marginal
 from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.quantile import plan_quantile
@@ -168,9 +169,25 @@ class Planner:
             self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=many
         )
 
+    def kmeans(
+        self,
+        columns: Any,
+        k: Any,
+        *,
+        epsilon: Any = 1,
+        strategy: str = "auto",
+        scale: Any = True,
+        rows: int | None = None,
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+    ) -> Plan:
+        """Plan `df.blowfish.kmeans`; how fine it is depends on `rows`, 10,000 where nobody says."""
+        asked = {"epsilon": epsilon, "strategy": strategy, "scale": scale, "rows": rows}
+        return plan_kmeans(self.policy, columns, k, **asked, known=self.rows, scope=self.scope)
+
     def __repr__(self) -> str:
         scope = f" {self.scope.facts()}" if self.scope.facts() else ""
-        verbs = "hist, cumhist, quantile, range, marginal, workload, count, sum, mean, where, groupby"
+        verbs = "hist, cumhist, quantile, range, marginal, workload, count, sum, mean, kmeans, where, groupby"
         return f"Planner({verbs}){scope} for\n{self.policy!r}"
 
 

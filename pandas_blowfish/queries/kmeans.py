@@ -1,0 +1,197 @@
+"""kmeans: the centres of clusters of rows, and how many rows are in each. Touches no row itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError, UnboundedColumnError
+from pandas_blowfish.infer.clusters import Clustered
+from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.clustering import USUAL, Clustering
+from pandas_blowfish.plan.lattice import extremes, representative
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.space import Space
+from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+from pandas_blowfish.policy.domain import to_dict
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.graph import frozen
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.names import column_names, strategy_name
+from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.sum import rows_of
+from pandas_blowfish.release import with_receipt
+
+MAX_COLUMNS = 12
+MAX_CLUSTERS = 1_000
+MAX_GROUPS = 1_000
+MAX_CELLS = 10**7  # of a column
+LEAST = 1e-100  # of a column beside the longest
+
+
+def plan_kmeans(
+    policy: Policy,
+    columns: Any,
+    k: Any,
+    *,
+    epsilon: Any = 1,
+    strategy: str = "auto",
+    scale: Any = True,
+    rows: Any = None,
+    known: int | None = None,
+    scope: Scope | None = None,
+) -> Plan:
+    """Return the plan of a clustering; see `df.blowfish.kmeans`.
+
+    `known` is how many rows the table has, where that is public; `rows` what the caller says instead.
+    """
+    names = column_names(columns)
+    spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
+    if many == 0:
+        raise ArgumentError("rows", "none", allowed="None or a whole number from 1")
+    scope = scope or Scope()
+    scope.refuse_grouped(names)
+    if "cluster" in scope.groups:
+        raise ArgumentError("columns", "'cluster' is a name in the result", fix="rename the column.")
+    attributes = tuple(policy.domain[name] for name in names)
+    clusters = _clusters(k)
+    _check_columns(attributes)
+    policy.domain.select(names)  # refuses more cells than a column may have
+    units = _units(attributes, scale)
+    tally = scope.tally(policy, [], None)
+    own = [
+        Binning(each, frozen(np.where(np.arange(each.size) < each.cells, 0, -1)), pd.RangeIndex(1))
+        for each in attributes
+    ]
+    groups = len(scope.groups)
+    rest = [each for each in tally.binnings[groups:] if each.attribute.name not in names]
+    binnings = (*tally.binnings[:groups], *own, *rest)
+    space = Space(Tally(binnings, groups + len(own), tally.condition), attributes, groups, clusters, units)
+    if space.lots > MAX_GROUPS:
+        raise DomainTooLargeError("the list of groups", space.lots, MAX_GROUPS, fix="group by less.")
+    if clusters > math.prod(space.cells):
+        raise ArgumentError(
+            "k", f"{clusters} clusters", allowed=f"up to {math.prod(space.cells)}, the number of cells"
+        )
+    query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": clusters, "strategy": chosen}
+    query |= (
+        ({"scale": _said(scale)} if scale is not True else {})
+        | scope.facts()
+        | ({"rows": many} if many is not None else {})
+    )
+    number, usual = many, USUAL if known is None else max(known, 1)
+    if many is None and tally.condition is None and not any(each.nullable for each in attributes):
+        number = usual if policy.rows_public else None
+    asked = Clustering(space, number, usual)
+    return choose(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+
+
+def kmeans_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+    """Return a column a coordinate, `size` and `std`, by group and cluster."""
+    assert isinstance(solved, Clustered)
+    names = plan.query["columns"]
+    space = plan.asked[plan.way].space  # type: ignore[union-attr]
+    columns = dict(zip(names, solved.centres.T, strict=True))
+    more = {
+        "coordinates": list(names),
+        "k": space.k,
+        "units": [float(unit) for unit in space.units],
+        "groups": [to_dict(each.attribute) for each in space.whole.binnings[: space.groups]],
+        "at_most": plan.query["known"],
+        "std_low": float(solved.std[solved.std > 0].min(initial=np.inf)) if (solved.std > 0).any() else 0.0,
+        "std_high": float(solved.std.max(initial=0.0)),
+    }
+    return with_receipt({**columns, "size": solved.answers, "std": solved.std}, plan.index, receipt | more)
+
+
+def _clusters(k: Any) -> int:
+    """Return the number of clusters."""
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
+        raise ArgumentTypeError("k", "not a number of clusters", allowed=f"1 to {MAX_CLUSTERS}")
+    if not 1 <= k <= MAX_CLUSTERS:
+        raise ArgumentError("k", f"{k} clusters", allowed=f"1 to {MAX_CLUSTERS}")
+    return int(k)
+
+
+def _check_columns(attributes: tuple[Attribute, ...]) -> None:
+    """Refuse columns that have no distances, or too many of them."""
+    if len(attributes) > MAX_COLUMNS:
+        raise ArgumentError(
+            "columns",
+            f"{len(attributes)} columns: noise on so many would say more than the rows do",
+            allowed=f"up to {MAX_COLUMNS}",
+            fix="choose those that tell clusters apart, or add a few that combine them before protect.",
+        )
+    for each in attributes:
+        if each.name in ("cluster", "size", "std"):
+            raise ArgumentError("columns", f"{each.name!r} is a name in the result", fix="rename it.")
+        if each.kind not in ("integer", "float"):
+            raise ArgumentError(
+                "columns",
+                f"{each.name!r} is a column of kind {each.kind}, which has no distances to cluster by",
+                allowed="columns of numbers",
+            )
+        if isinstance(each, Unbounded):
+            raise UnboundedColumnError(each.name)
+        if each.cells > MAX_CELLS:
+            fix = "declare a wider step; kmeans needs few cells."
+            raise DomainTooLargeError(f"the column {each.name!r}", each.cells, MAX_CELLS, fix=fix)
+        if isinstance(each, Values) and not each.ordered:
+            raise ArgumentError(
+                "columns", f"the values of {each.name!r} are listed in no order", fix="list them rising."
+            )
+
+
+def _units(attributes: tuple[Attribute, ...], scale: Any) -> tuple[float, ...]:
+    """Return what one unit of each column counts in distances."""
+    if isinstance(scale, (bool, np.bool_)):
+        return _even(
+            attributes, [1 / (_length(each) or Fraction(1)) if scale else Fraction(1) for each in attributes]
+        )
+    names = [each.name for each in attributes]
+    allowed = "True (declared ranges count alike), False (units do) or {column: units, ...}"
+    if not isinstance(scale, Mapping):
+        raise ArgumentError("scale", "not True, False or a number for each column", allowed=allowed)
+    if strange := [str(name) for name in scale if name not in names]:
+        raise ArgumentError("scale", f"{strange[0]!r} is not clustered", allowed=allowed)
+    if absent := [name for name in names if name not in scale]:
+        raise ArgumentError("scale", f"it has no number for {absent[0]!r}", allowed=allowed)
+    found = []
+    for name in names:
+        unit = scale[name]
+        if isinstance(unit, (bool, np.bool_)) or not isinstance(unit, (int, float, np.number)):
+            raise ArgumentTypeError("scale", f"not a number for {name!r}", allowed="a positive number")
+        if not 0 < float(unit) < math.inf:
+            raise ArgumentError("scale", f"{unit} for {name!r}", allowed="a positive number")
+        found.append(Fraction(float(unit)))
+    return _even(attributes, found)
+
+
+def _even(attributes: tuple[Attribute, ...], units: list[Fraction]) -> tuple[float, ...]:
+    """Return units by which the longest column is 1 long: just their proportions count."""
+    spans = [unit * _length(each) for unit, each in zip(units, attributes, strict=True)]
+    longest = max(spans) or Fraction(1)
+    found = tuple(float(unit / longest) for unit in units)
+    if any(span and span / longest < LEAST for span in spans) or not all(
+        0 < unit < math.inf for unit in found
+    ):
+        raise ArgumentError("scale", "a column is far too short beside another", fix="scale=True")
+    return found
+
+
+def _length(attribute: Attribute) -> Fraction:
+    """Return how long the declared range is."""
+    low, high = (representative(attribute, cell) for cell in extremes(attribute))
+    return high - low
+
+
+def _said(scale: Any) -> Any:
+    """Return the scale as plain data."""
+    return bool(scale) if not isinstance(scale, Mapping) else {str(k): float(v) for k, v in scale.items()}
