@@ -13,6 +13,7 @@ import pandas as pd
 from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.assign import assign
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import Opened, opened, protect
 from pandas_blowfish.queries.scope import Scope
@@ -117,22 +118,37 @@ class BlowfishAccessor(Verbs):
         return receipt_of(self._frame)
 
     def interval(self, level: Any = 0.95) -> pd.DataFrame:
-        """Return `low` and `high` for each count of a released frame."""
+        """Return `low` and `high` for each count, value or size of a released frame."""
         return interval(self._frame, level)
 
-    def plot(self, *, ax: Any = None, level: Any = 0.95) -> Any:
+    def assign(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        """Return for each row of a frame the number of the nearest centre of a released `kmeans`, free.
+
+        What comes back is about each row: it is no release, and as private as the rows are.
+
+        Args:
+            frame: Any rows, protected or not, that have the coordinates as numbers; of centres by group also
+                the columns grouped by, whose values pick the group (missing ones theirs, if it was released).
+
+        Returns:
+            A Series `cluster` of Int64, missing where a coordinate is, or the group has no centres.
+        """
+        return assign(self._frame, frame)
+
+    def plot(self, *, ax: Any = None, level: Any = 0.95, columns: Any = None) -> Any:
         """Draw a released frame with its error bars, or a cumulative one with its band.
 
         Args:
             ax: The matplotlib Axes to draw on; None for new ones.
             level: The probability that the bars, or the band, hold the true answer.
+            columns: Of a `kmeans`: the one or two coordinates to draw; None for the first two.
 
         Returns:
             The Axes.
         """
         from pandas_blowfish.explain.plot import plot
 
-        return plot(self._frame, ax=ax, level=level)
+        return plot(self._frame, ax=ax, level=level, columns=columns)
 
     def _opened(self) -> Opened:
         return opened(self._frame.attrs.get("blowfish"))

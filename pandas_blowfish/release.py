@@ -65,12 +65,15 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
     Quantiles are an exception: theirs are `law.widest` released errors around the released value. Of sums
-    over noisy counts the true answer is that of values rounded to the middle of their cells.
+    over noisy counts the true answer is that of values rounded to the middle of their cells. Sizes of
+    a `kmeans` are about the noise in the bins of a cluster, `law.widest` standard errors of it: where the
+    border of two clusters cuts bins, or many small counts are shaped, the rows that `assign` finds may lie
+    outside, the more often the more rows there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
-        Ensures:  P(low <= true count <= high) >= level for each row.
+        Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
         Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
                   (`law.reach_of_sum`); of an estimate t is `law.widest` standard errors. A shaped count is
                   max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
@@ -95,7 +98,7 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
 def value_of(verb: Any) -> str:
     """Return the column that holds the answers of a verb."""
-    return "value" if verb in ("quantile", "sum", "mean") else "count"
+    return {"quantile": "value", "sum": "value", "mean": "value", "kmeans": "size"}.get(str(verb), "count")
 
 
 def _usable(frame: pd.DataFrame) -> Receipt:

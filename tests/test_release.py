@@ -163,3 +163,90 @@ def test_intervals_of_quantiles_stay_in_the_domain():
 
     assert (bounds["low"] >= 0).all()
     assert (bounds["high"] <= 19).all()
+
+
+CORNERS = np.array([[10, 10], [10, 90], [90, 10], [90, 90]])
+
+
+def _corners(secret, **arguments):
+    """Return rows in four corners that no bin's border comes near, and the same protected."""
+    draw = np.random.default_rng(0)
+    places = CORNERS[draw.choice(4, 2_000, p=[0.1, 0.2, 0.3, 0.4])] + draw.integers(-5, 6, (2_000, 2))
+    rows = pd.DataFrame(places, columns=["x", "y"])
+    domain = Domain((integers("x", 0, 99), integers("y", 0, 99)))
+    policy = bf.Policy(domain, secrets={"x": secret, "y": secret}, **arguments)
+    return rows, rows.blowfish.protect(policy, epsilon=10**4)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "secret"),
+    [
+        ("grid", bf.full()),
+        ("soft", bf.threshold(5)),
+        ("adaptive", bf.full()),
+        ("whole", bf.partition(20)),
+    ],
+    ids=["grid", "soft", "adaptive", "whole"],
+)
+@pytest.mark.parametrize("post", [True, False])
+def test_intervals_of_sizes_cover_clusters_apart(strategy, secret, post):
+    """Where no border cuts a bin that holds rows, the number that assign finds is inside as often as said."""
+    rows, df = _corners(secret)
+    inside = []
+
+    for _ in range(40):
+        centres = df.blowfish.kmeans(["x", "y"], 4, epsilon=2, strategy=strategy, post=post)
+        bounds = centres.blowfish.interval(0.95)
+        truth = centres.blowfish.assign(rows).value_counts().reindex(range(4), fill_value=0).to_numpy()
+        inside.append((bounds["low"] <= truth) & (truth <= bounds["high"]))
+
+    assert np.mean(inside) > 0.85
+
+
+def test_intervals_of_sizes_stay_between_none_and_all():
+    """A size is no less than 0 and no more than the public row count, unless it is not shaped."""
+    _, df = _corners(bf.full())
+    ask = {"columns": ["x", "y"], "k": 4, "epsilon": "1/50", "strategy": "grid"}
+
+    shaped = df.blowfish.kmeans(**ask).blowfish.interval(0.999)
+    plain = df.blowfish.kmeans(**ask, post=False)
+    bounds = plain.blowfish.interval(0.999)
+
+    assert shaped.to_numpy().min() >= 0
+    assert shaped.to_numpy().max() <= 2_000
+    assert (shaped["low"] <= shaped["high"]).all()
+    assert (bounds["high"] - plain["size"]).to_numpy() == pytest.approx(plain["size"] - bounds["low"])
+    assert bounds["low"].min() < 0
+
+
+def test_intervals_of_sizes_are_those_that_were_released():
+    """Exact sizes have no width; some rows keep theirs; sums, rounded ones and lost columns are refused."""
+    rows, df = _corners(bf.partition(20))
+    exact = df.blowfish.kmeans(["x", "y"], 3, epsilon=1, strategy="whole")
+    _, other = _corners(bf.full())
+    noisy = other.blowfish.groupby("x").kmeans("y", 2, epsilon=1)
+
+    assert (exact.blowfish.interval().to_numpy() == exact[["size", "size"]].to_numpy()).all()
+    assert len(noisy.tail(7).blowfish.interval()) == 7
+    assert noisy.join(noisy.blowfish.interval()).blowfish.assign(rows).notna().all()
+    for edited in (noisy.round(), noisy * 2, noisy.drop(columns="size"), noisy[["size"]]):
+        with pytest.raises(FrameError):
+            edited.blowfish.interval()
+    with pytest.raises(ArgumentError):
+        noisy.blowfish.interval(0)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "xlsx"])
+def test_clusters_are_saved_with_their_receipt(ending, tmp_path):
+    """As every release, also by group."""
+    _, df = _corners(bf.full())
+    centres = df.blowfish.groupby("x").kmeans("y", 2, epsilon=1)
+
+    written = bf.save(centres, tmp_path / f"c.{ending}")
+
+    assert written[0].exists()
+    if ending == "parquet":
+        back = pd.read_parquet(written[0])
+        assert back.blowfish.receipt == centres.blowfish.receipt
+        pd.testing.assert_frame_equal(back.blowfish.interval(), centres.blowfish.interval())
+        assert "Receipt" in back.blowfish._repr_html_()

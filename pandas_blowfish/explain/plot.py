@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import ArgumentTypeError, FrameError, MissingPackageError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError, MissingPackageError
+from pandas_blowfish.explain.clusters import color_of, draw_clusters
 from pandas_blowfish.explain.places import Places, name_of, numbers_of, places_of, plain, write_units
 from pandas_blowfish.plan.law import widest
 from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
@@ -31,7 +32,7 @@ class Series:
     high: Floats
 
 
-def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
+def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: Any = None) -> Any:
     """Draw a release and return the Axes.
 
     Groups (every level of the index but the last) are series of their own. Where the release cannot say
@@ -41,6 +42,7 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
         release: What a verb returned, or some of its rows.
         ax: The matplotlib Axes to draw on; None for new ones.
         level: The probability that each bar, or the band at each point, holds the true answer.
+        columns: Of a `kmeans`: the one or two coordinates to draw; None for the first two.
     """
     receipt = receipt_of(release)
     widest(level)  # refuses what is no probability
@@ -48,10 +50,16 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95) -> Any:
     shown = value_of(verb)
     if shown not in release.columns or not len(release):
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
+    if columns is not None and verb != "kmeans":
+        raise ArgumentError("columns", "only a kmeans has coordinates to choose from", allowed="None")
     axes = _axes(ax)
     first = not axes.has_data()
-    values, ticks, dates = numbers_of(release[shown])
     low, high, note = _bounds(release, level)
+    if verb == "kmeans":
+        draw_clusters(axes, release, receipt, (low, high), columns)
+        _words(axes, receipt, note)
+        return axes
+    values, ticks, dates = numbers_of(release[shown])
     index = _boxes_named(release.index, receipt) if verb == "range" else release.index
     codes, cells = np.arange(len(index)), index
     names: list[str] = [""]
@@ -144,7 +152,7 @@ def _counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *,
         label = f"ranges of {label}, in the order asked"
     sideways = verb == "range" and not many
     for number, one in enumerate(series):
-        color = _color(axes)
+        color = color_of(axes)
         if many:
             _steps(axes, places, one, color, filled=verb != "cumhist" and len(series) == 1)
         else:
@@ -162,14 +170,6 @@ def _counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *,
         _ = axes.set_xlim(left=0) if sideways else axes.set_ylim(bottom=0)
     if sideways:
         axes.invert_yaxis()
-
-
-def _color(axes: Any) -> Any:
-    """Return the next colour of the current style, so that releases on one Axes differ."""
-    (probe,) = axes.plot([], [])
-    color = probe.get_color()
-    probe.remove()
-    return color
 
 
 def _bars(
@@ -220,7 +220,7 @@ def _points(axes: Any, shares: Floats, series: list[Series]) -> None:
     for number, one in enumerate(series):
         at = shares[one.cells] + (number - (len(series) - 1) / 2) * 0.4 * gap / len(series)
         sizes = np.maximum([one.value - one.low, one.high - one.value], 0.0)
-        axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=_color(axes), label=one.name)
+        axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=color_of(axes), label=one.name)
     if len(shares) <= 12:
         axes.set_xticks(np.unique(shares), [f"{share:g}" for share in np.unique(shares)])
 
@@ -230,7 +230,7 @@ def _totals(axes: Any, cells: pd.Index[Any], series: list[Series]) -> None:
     for number, one in enumerate(series):
         at = one.cells + (number - (len(series) - 1) / 2) * 0.4 / len(series)
         sizes = np.maximum([one.value - one.low, one.high - one.value], 0.0)
-        axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=_color(axes), label=one.name)
+        axes.errorbar(at, one.value, yerr=sizes, fmt="o", capsize=3, color=color_of(axes), label=one.name)
     if len(cells) <= MANY:
         axes.set_xticks(np.arange(len(cells)), [plain(name_of(each)) for each in cells])
         axes.set_xlim(-0.6, len(cells) - 0.4)
