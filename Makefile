@@ -23,6 +23,8 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/boxes.py
 	$(BIN)/python benchmarks/workload.py
 	$(BIN)/python benchmarks/attack.py
+	$(BIN)/python benchmarks/kmeans.py
+	$(BIN)/python benchmarks/kmeans.py --speed --columns --calibrate
 
 clean:
 	rm -rf .venv
