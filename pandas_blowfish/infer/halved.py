@@ -45,10 +45,7 @@ class Leaves:
 
     def shaped(self, exact: ExactParts) -> Floats:
         """Return non-negative counts that add up to the numbers of rows of groups, as estimated or exact."""
-        many = int(exact.alone.sum())
-        labels = np.where(
-            exact.alone, np.cumsum(exact.alone) - 1, np.where(exact.total_of >= 0, exact.total_of + many, -1)
-        )
+        labels, _ = exact_totals(exact.alone, exact.total_of, np.zeros(0, dtype=np.int64))
         of = np.where(labels < 0, labels.max(initial=-1) + 1 + np.arange(len(labels)), labels)[self.group]
         totals = np.bincount(of, self.counts)
         return shape(self.counts, of, np.maximum(totals, 0.0)).counts

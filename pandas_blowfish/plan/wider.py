@@ -42,6 +42,11 @@ def counts_loss(tally: Tally, own: ExactParts, scale: Fraction, graph: RecordGra
     return change / scale if change else Fraction(0)
 
 
+def still_exact(tally: Tally, own: ExactParts, graph: RecordGraph) -> bool:
+    """Tell whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
+    return not (own.totals or own.alone.any()) or counts_loss(tally, own, Fraction(1), graph) is not None
+
+
 def counts_all(graph: RecordGraph, tally: Tally) -> bool:
     """Tell whether every row is in some bin, and how many rows there are is public."""
     kept = tally.condition is None and not graph.presence

@@ -20,7 +20,7 @@ from pandas_blowfish.plan.space import Floats, Space, each_run
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.strategy.known import Known
 from pandas_blowfish.plan.synopsis import Synopsis, shared
-from pandas_blowfish.plan.wider import counts_loss
+from pandas_blowfish.plan.wider import still_exact
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
@@ -241,9 +241,7 @@ class Adaptive(OneTable, Synopsis):
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""
-        if (self.exact.totals or self.exact.alone.any()) and counts_loss(
-            self.space.whole, self.exact, Fraction(1), graph
-        ) is None:
+        if not still_exact(self.space.whole, self.exact, graph):
             return None
         lost = Fraction(0)
         for often, scale in zip(self.halved, self.round_scales, strict=True):

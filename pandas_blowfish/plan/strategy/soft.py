@@ -22,7 +22,7 @@ from pandas_blowfish.plan.space import Floats, Space, points_of
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.strategy.known import Known
 from pandas_blowfish.plan.synopsis import Synopsis, shared
-from pandas_blowfish.plan.wider import counts_loss
+from pandas_blowfish.plan.wider import still_exact
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.policy import Policy
@@ -182,9 +182,7 @@ class Soft(OneTable, Synopsis):
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a wider graph: as if every move changed all parts."""
         whole = self.space.whole
-        if (self.exact.totals or self.exact.alone.any()) and counts_loss(
-            whole, self.exact, Fraction(1), graph
-        ) is None:
+        if not still_exact(whole, self.exact, graph):
             return None
         change = 2 * self.total if any(block.graph.edge_count for block in graph.blocks) else 0
         if not change and graph.presence:
