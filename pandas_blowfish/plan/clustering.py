@@ -42,6 +42,7 @@ MAX_NODES = 16  # soft ones of a column
 MAX_SOFT, MAX_STOPS = 4, 10**5  # columns, and cells of one, for which soft bins are considered
 NAMES = (Grid.name, Soft.name, Adaptive.name, Whole.name)
 FINER = 1.4  # times that bins may be narrower where the totals of classes are exact
+FEWER = 4  # times the usual number of bins that these may be
 USUAL = 10_000  # rows, where nobody says how many
 
 
@@ -167,6 +168,8 @@ class Clustering(Question):
         if classes is None or max(inside) == 1 or any(a > b for a, b in zip(inside, bins, strict=True)):
             return Grid.build(graph, self.space, bins, epsilon, expected)
         each = tuple(math.ceil(FINER * many / own) for many, own in zip(bins, inside, strict=True))
+        if math.prod(many * own for many, own in zip(each, inside, strict=True)) > FEWER * self._most:
+            return Grid.build(graph, self.space, bins, epsilon, expected)
         return Grid.build(graph, self.space, each, epsilon, expected, classes)
 
     def _classes(self, policy: Policy) -> list[Ints] | None:

@@ -151,3 +151,13 @@ def test_public_tables_are_clustered_exactly():
     assert plan.cost == plan.sensitivity == 0
     assert not any(plan.scales.values)
     assert [each.name for each in forced.candidates(plan.policy, HALF, "auto", every=True)] == ["grid"]
+
+
+def test_bins_inside_groups_stay_few():
+    """Where cutting all groups of many columns would make millions of bins, they are cut as usual."""
+    domain = Domain(tuple(integers(f"x{number}", 0, 9) for number in range(12)))
+    policy = bf.Policy(domain, secrets={name: bf.partition(5) for name in domain.columns})
+
+    found = policy.plan.kmeans(list(domain.columns), 4, strategy="grid", rows=10**6).measurement
+
+    assert len(found.scales) < 10**6
