@@ -103,17 +103,10 @@ def _parts(lot: Ints | None, told: NDArray[np.bool_]) -> list[tuple[int, Any]]:
 def _reader(series: pd.Series[Any]) -> Reader:
     """Return a function from rows start..stop-1 of a column to its numbers, NaN for what is missing."""
     dtype: Any = series.dtype
-    if isinstance(dtype, pd.SparseDtype):
+    if isinstance(dtype, (pd.SparseDtype, pd.CategoricalDtype)):
         return _reader(pd.Series(np.asarray(series.array), name=series.name))
-    if isinstance(dtype, pd.CategoricalDtype):
-        values = _reader(pd.Series(dtype.categories, name=series.name))(0, len(dtype.categories))
-        table, codes = np.append(values, np.nan), series.array.codes
-        return lambda start, stop: table[codes[start:stop]]
     array: Any = series.array
     if pd.api.types.is_numeric_dtype(dtype) and dtype.kind not in "bcm":
-        if isinstance(dtype, np.dtype):
-            data = series.to_numpy()
-            return lambda start, stop: data[start:stop].astype(np.float64)
         return lambda start, stop: array[start:stop].to_numpy(dtype=np.float64, na_value=np.nan)
     if pd.api.types.is_object_dtype(dtype):
         column = str(series.name)
