@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test docs notebooks bench clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -11,6 +11,13 @@ test: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --doctest-modules pandas_blowfish tests -n 2 --dist loadgroup
+
+docs: .venv/.test
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+notebooks: .venv/.test
+	$(BIN)/python notebooks/execute.py
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/noise.py
