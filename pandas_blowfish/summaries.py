@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.protect import Opened
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.sum import plan_sum, total_frame
+from pandas_blowfish.types import Columns, Epsilon, Number, Strategy
 
 
 class Summaries:
@@ -26,10 +28,10 @@ class Summaries:
 
     def sum(
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any,
-        strategy: str = "auto",
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -37,6 +39,7 @@ class Summaries:
 
         A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
         may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
+        `std` is that of the noise; `interval()` allows for middles too, for all rows the sum can be of.
 
         Args:
             columns: A column, or a list of them: then the index has an innermost level `column`.
@@ -54,10 +57,10 @@ class Summaries:
 
     def mean(
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any,
-        strategy: str = "auto",
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -85,12 +88,12 @@ class Summaries:
 
     def kmeans(
         self,
-        columns: Any,
-        k: Any,
+        columns: Columns,
+        k: int,
         *,
-        epsilon: Any,
-        strategy: str = "auto",
-        scale: Any = True,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        scale: bool | Mapping[str, Number] = True,
         rows: int | None = None,
         post: bool = True,
         name: str | None = None,
@@ -120,6 +123,6 @@ class Summaries:
         require_clusters()
         source = self._opened()
         known = source.dataset.binding["rows"] if source.policy.rows_public else None
-        asked = {"epsilon": epsilon, "strategy": strategy, "scale": scale, "rows": rows}
+        asked: dict[str, Any] = {"epsilon": epsilon, "strategy": strategy, "scale": scale, "rows": rows}
         plan = plan_kmeans(source.policy, columns, k, **asked, known=known, scope=self._scope)
         return answer(plan, self._frame, source, post=post, name=name, build=kmeans_frame)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import pandas as pd
 
@@ -18,6 +19,7 @@ from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import released
 from pandas_blowfish.summaries import Summaries
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Shares, Strategy, Tables
 
 
 class Verbs(Summaries):
@@ -25,11 +27,11 @@ class Verbs(Summaries):
 
     def hist(
         self,
-        columns: Any = None,
+        columns: Columns | None = None,
         *,
-        epsilon: Any = None,
-        bins: Any = None,
-        strategy: str = "auto",
+        epsilon: Epsilon | None = None,
+        bins: Bins | None = None,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -62,18 +64,27 @@ class Verbs(Summaries):
 
     def cumhist(
         self,
-        column: Any = None,
+        column: str | None = None,
         *,
-        epsilon: Any = None,
-        strategy: str = "auto",
+        epsilon: Epsilon | None = None,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
         """Release how many rows lie at or below each value of an ordered column.
 
-        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left
-        out. The frame has `count` (never falling, ending at the row count where that is public), `std`, and
-        `cdf`, the share of the release's own total.
+        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left out.
+
+        Args:
+            column: A column of numbers, datetimes or ordered categories.
+            epsilon: What the release may cost.
+            strategy: "auto", or the name of what to measure: prefix sums, trees, wavelets.
+            post: True for counts that never fall and agree with what is exact; False for the unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by value with `count` (never falling, ending at the row count where that is public),
+            `std`, and `cdf`, the share of the release's own total.
         """
         if column is None and epsilon is None:
             _only_the_question(strategy, post, name)
@@ -84,17 +95,25 @@ class Verbs(Summaries):
 
     def quantile(
         self,
-        column: Any = None,
-        q: Any = None,
+        column: str | None = None,
+        q: Shares | None = None,
         *,
-        epsilon: Any = None,
-        strategy: str = "auto",
+        epsilon: Epsilon | None = None,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
         """Release the values below which shares q of the rows lie; 0.5, the median, by default.
 
         On a released `cumhist` or `hist`, with the shares alone: what it tells, free.
+
+        Args:
+            column: A column of numbers, datetimes or ordered categories.
+            q: A share between 0 and 1, or several.
+            epsilon: What the release may cost.
+            strategy: "auto", or the name of what to measure, as for `cumhist`.
+            post: True to read the shares off counts that never fall; False off the unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
@@ -112,11 +131,11 @@ class Verbs(Summaries):
 
     def range(
         self,
-        columns: Any = None,
-        bounds: Any = None,
+        columns: Columns | None = None,
+        bounds: Bounds | None = None,
         *,
-        epsilon: Any = None,
-        strategy: str = "auto",
+        epsilon: Epsilon | None = None,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -133,6 +152,9 @@ class Verbs(Summaries):
             strategy: "auto", or the name of what to measure.
             post: True for counts that agree with each other and with what is exact.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by range, or by the sides of the boxes, with `count` and `std`.
         """
         if epsilon is None and (bounds is None or columns is None):
             _only_the_question(strategy, post, name)
@@ -143,16 +165,40 @@ class Verbs(Summaries):
         )
         return answer(plan, self._frame, source, post=post, name=name)
 
-    def marginal(
+    @overload
+    def marginal(  # type: ignore[overload-overlap]  # a str is a sequence of columns to a type checker
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any,
-        order: int | None = None,
-        strategy: str = "auto",
+        epsilon: Epsilon,
+        order: None = None,
+        strategy: Strategy = "auto",
         post: bool | str = True,
         name: str | None = None,
-    ) -> Any:
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def marginal(
+        self,
+        columns: Columns | Sequence[Columns],
+        *,
+        epsilon: Epsilon,
+        order: int | None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> Tables: ...
+
+    def marginal(
+        self,
+        columns: Columns | Sequence[Columns],
+        *,
+        epsilon: Epsilon,
+        order: int | None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> pd.DataFrame | Tables:
         """Release tables of counts over one or several sets of columns, in one charge.
 
         Args:
@@ -172,15 +218,18 @@ class Verbs(Summaries):
             source.policy, columns, epsilon=epsilon, order=order, strategy=strategy, scope=self._scope
         )
         build = released if is_single(columns, order) else marginal_frames
-        return answers(plan, self._frame, source, post=post, name=name, build=build, shapes=("nonnegative",))
+        tables: pd.DataFrame | Tables = answers(
+            plan, self._frame, source, post=post, name=name, build=build, shapes=("nonnegative",)
+        )
+        return tables
 
     def workload(
         self,
         matrix: Any,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any,
-        strategy: str = "auto",
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -208,11 +257,20 @@ class Verbs(Summaries):
         return answer(plan, self._frame, source, post=post, name=name)
 
     def count(
-        self, *, epsilon: Any, strategy: str = "auto", post: bool = True, name: str | None = None
+        self, *, epsilon: Epsilon, strategy: Strategy = "auto", post: bool = True, name: str | None = None
     ) -> pd.DataFrame:
         """Release how many rows there are, or pass the filter, or are in each group.
 
         Exact and free where the policy lets no row be led in or out.
+
+        Args:
+            epsilon: What the release may cost.
+            strategy: "auto", or the name of what to measure.
+            post: True for a count that is not negative and agrees with what is exact.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame of one row, or one a group, with `count` and `std`.
         """
         source = self._opened()
         plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)

@@ -1,0 +1,44 @@
+"""What arguments may be, named for editors, type checkers and `help()`; all are checked at run time too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+Number: TypeAlias = int | float | Decimal | Fraction | np.integer[Any] | np.floating[Any]
+Epsilon: TypeAlias = Number | str  # a float means its shortest decimal, text a decimal or "1/3"
+Columns: TypeAlias = str | Sequence[str] | pd.Index  # one column, or several in the order asked
+Strategy: TypeAlias = (
+    Literal[
+        "auto",
+        "identity",
+        "ordered",
+        "ordered_hierarchical",
+        "hierarchical",
+        "haar",
+        "tree",
+        "mesh",
+        "residual",
+        "even",
+        "joint",
+        "total",
+        "direct",
+        "optimised",
+        "dawa",
+        "grid",
+        "soft",
+        "adaptive",
+        "whole",
+    ]
+    | str
+)
+Edges: TypeAlias = Sequence[Any] | pd.Index | np.ndarray[Any, Any]
+Bins: TypeAlias = int | Edges | Mapping[str, Any]  # how many, edges, {name: values}, or by column
+Bounds: TypeAlias = Sequence[tuple[Any, Any] | Sequence[Any]] | Literal["all"]  # (low, high), or a box
+Shares: TypeAlias = Number | Sequence[Number] | pd.Index | np.ndarray[Any, Any]
+Tables: TypeAlias = dict[tuple[str, ...], pd.DataFrame]  # several marginals, by their columns
