@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.bounds import half_open, high_cell, low_cell
-from pandas_blowfish.policy.exact import canonical_value, number
+from pandas_blowfish.policy.exact import canonical_value, exact, number, plain
 from pandas_blowfish.policy.graph import Ints, frozen
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.names import column_names
@@ -118,11 +119,14 @@ def said(attribute: Attribute, start: int, stop: int) -> list[Any]:
         places = [attribute.low + start * attribute.step, attribute.low + stop * attribute.step]
         if attribute.kind == "integer":
             places[1] -= 1
-        said = [
-            attribute.show(each) if attribute.kind == "datetime" else canonical_value(number(each))
-            for each in places
-        ]
+        said = [attribute.show(each) if attribute.kind == "datetime" else _number(each) for each in places]
     return [None if start == 0 else said[0], None if stop == attribute.cells else said[1]]
+
+
+def _number(place: Fraction) -> Any:
+    """Return an edge as a number that reads back as it, or, where no float does, as text."""
+    shown = canonical_value(number(place))
+    return shown if exact(shown) == place else plain(place)
 
 
 def listed_bounds(bounds: Any) -> list[tuple[Any, Any]]:

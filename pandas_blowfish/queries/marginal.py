@@ -56,16 +56,30 @@ def marginal_frames(
     """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
     asked = plan.asked[plan.way]
     assert isinstance(asked, Marginals)
-    groups = len(plan.query.get("groupby", ()))
     cuts = np.cumsum(asked.answers)[:-1]
     parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
     frames = {}
-    for places, counts, std in parts:
-        names = tuple(asked.domain.columns[place] for place in places)
-        record = {**receipt, "table": list(names)}
+    for key, (places, counts, std) in zip(_keys(plan, asked), parts, strict=True):
+        record = {**receipt, "table": [asked.domain.columns[place] for place in places]}
         columns = {"count": counts, "std": std}
-        frames[names[groups:]] = with_receipt(columns, asked.labels(places), record)
+        frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames
+
+
+def table_keys(plan: Plan) -> list[tuple[str, ...]]:
+    """Return the keys of the dict that a plan's release will be; none where it will be a frame."""
+    query = plan.query
+    if query["verb"] != "marginal" or is_single(query["columns"], query.get("order")):
+        return []
+    asked = plan.asked[plan.way]
+    assert isinstance(asked, Marginals)
+    return _keys(plan, asked)
+
+
+def _keys(plan: Plan, asked: Marginals) -> list[tuple[str, ...]]:
+    """Return the columns of each table, without the groups that all have."""
+    groups = len(plan.query.get("groupby", ()))
+    return [tuple(asked.domain.columns[place] for place in places)[groups:] for places in asked.asked]
 
 
 def is_single(columns: Any, order: int | None) -> bool:

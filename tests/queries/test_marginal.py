@@ -11,7 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.marginal import is_single, read_tables
+from pandas_blowfish.queries.marginal import is_single, read_tables, table_keys
 
 DOMAIN = Domain(
     (
@@ -301,3 +301,17 @@ def test_expected_error_of_a_histogram_of_several_columns(columns):
     errors = [solve(plan.measurement, values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [(["sex"], None), ("sex", None), ([["sex"], ["region", "age"]], None), (["sex", "age"], 1)],
+)
+def test_keys_are_known_before(columns, order):
+    """A plan knows whether its release is a dict, and by which keys."""
+    df = _rows(40).blowfish.protect(POLICY, epsilon=9)
+
+    for grouped in (df.blowfish, df.blowfish.groupby("size")):
+        plan = grouped.plan.marginal(columns, order=order)
+        released = grouped.marginal(columns, order=order, epsilon=1)
+        assert table_keys(plan) == (list(released) if isinstance(released, dict) else [])
