@@ -102,7 +102,8 @@ def choose(
     if isinstance(tried[0][0], Identity) and tried[0][0].mse <= KEPT * best.mse:
         best, way = tried[0]
     considered = partial(_measurements, built)
-    plan = Plan(policy, epsilon, best, dict(query), considered, tuple(asked), way, paid)
+    again = partial(_again, policy, tuple(asked), dict(query), strategy)
+    plan = Plan(policy, epsilon, best, dict(query), considered, tuple(asked), way, paid, again)
     _keep(key, plan)
     return plan
 
@@ -113,6 +114,12 @@ def priced(policy: Policy, asked: Asked) -> Price:
         return price_of(policy, asked.columns)
     tally = asked if isinstance(asked, Tally) else asked.compact().tally
     return price_of(policy, tally.domain.columns, tally)
+
+
+def _again(
+    policy: Policy, asked: Sequence[Asked], query: Mapping[str, Any], strategy: str, epsilon: Fraction
+) -> Plan:
+    return choose(policy, asked, epsilon, query=query, strategy=strategy)
 
 
 def _measurements(built: Callable[[bool], list[tuple[Measurement, int]]]) -> list[Measurement]:

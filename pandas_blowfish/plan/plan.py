@@ -5,7 +5,6 @@ Never sees rows.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish import markup
+from pandas_blowfish.plan.call import call_text
+from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.measurement import Measurement
 from pandas_blowfish.plan.oracle import edge_loss
 from pandas_blowfish.plan.price import Price
@@ -30,12 +32,13 @@ from pandas_blowfish.plan.strategy.total import Sums
 from pandas_blowfish.plan.synopsis import Synopsis
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import plain
+from pandas_blowfish.policy.exact import epsilon_of, plain
 from pandas_blowfish.policy.policy import Policy
 
 MAX_SHOWN = 8  # scales that a plan spells out
 IF = "if rows fill the declared ranges"
 ROWS = "not known here: 10,000 for this plan; say rows="
+SECRET = "; a sum has no interval: how many rows it is of is secret"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +54,7 @@ class Plan:
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
         price: What public facts cost: what one moved record may do, and how many move.
+        again: Plans the same question at another epsilon.
     """
 
     policy: Policy
@@ -61,6 +65,7 @@ class Plan:
     asked: tuple[Tally | Spans | Question, ...]
     way: int
     price: Price
+    again: Callable[[Fraction], Plan]
 
     @property
     def strategy(self) -> str:
@@ -89,16 +94,8 @@ class Plan:
 
     @property
     def call(self) -> str:
-        """Return the question as the call that asks it."""
-        names = self.query["columns"]
-        alone = len(names) == 1 and isinstance(names[0], str)
-        inside = [repr(names[0] if alone else names)] if names else []
-        rest = ("matrix", "bins", "bounds", "q", "order", "k", "scale", "rows", "strategy")
-        inside += [f"{key}={self.query[key]!r}" for key in rest if self.query.get(key) is not None]
-        steps = [f"where({text!r})" for text in self.query.get("where", ())]
-        steps += [f"groupby({self.query['groupby']!r})"] if "groupby" in self.query else []
-        call = f"{self.query['verb']}({', '.join([*inside, f'epsilon={str(self.epsilon)!r}'])})"
-        return ".".join([*steps, call])
+        """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
+        return call_text(self.query, self.epsilon, getattr(self.asked[self.way], "matrix", None))
 
     @property
     def domain(self) -> Domain:
@@ -174,6 +171,41 @@ class Plan:
         """Return what a clustering counts, in words; None for other questions."""
         return self.measurement.grid if isinstance(self.measurement, Synopsis) else None
 
+    def at(self, epsilon: Any) -> Plan:
+        """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
+        return self.again(epsilon_of(epsilon))
+
+    def epsilon_for(self, rmse: Any = None, *, std: Any = None, distortion: Any = None) -> Fraction:
+        """Return the smallest short decimal epsilon at which this question is planned accurately enough.
+
+        Give one goal, or several that all must be met. Nothing is read or spent: the question is planned
+        again at a few epsilons, with `auto` free to choose another strategy at each. An exact answer costs
+        nothing whatever epsilon says: the plan's own is returned.
+
+        Args:
+            rmse: The most that the root mean squared error over all answers, `mse ** 0.5`, may be: of counts,
+                sums or means, of the cumulative counts that quantiles are read off, of the sizes of clusters
+                (not of where they lie). A timedelta for means of instants.
+            std: The most that the standard error of any one answer may be.
+            distortion: Of a `kmeans`: the most that `distortion` may be.
+
+        Returns:
+            An exact fraction of at most three significant digits, to be passed as `epsilon=`.
+
+        Raises:
+            ArgumentError: No epsilon meets the goal, or the error is not known before the release ("dawa", a
+                mean over an unknown number of rows).
+
+        Examples:
+            >>> import pandas_blowfish as bf
+            >>> plan = bf.datasets.patients_policy().plan.hist("age")
+            >>> plan.epsilon_for(rmse=10)
+            Fraction(141, 500)
+            >>> plan.at("0.282").mse ** 0.5 <= 10 < plan.at("0.281").mse ** 0.5
+            True
+        """
+        return epsilon_for(self, rmse=rmse, std=std, distortion=distortion)
+
     def privacy_loss(self) -> Fraction | float:
         """Return the exact largest loss over the policy's edges, by enumeration (at most epsilon).
 
@@ -234,8 +266,12 @@ class Plan:
         }
         each = [str(most) if len(sums.columns) == 1 else f"{most} ({name})" for name, most in far.items()]
         said = f"read as the middle of their cell: off by up to {', '.join(each)} each"
-        noisy = self.query["verb"] == "sum" and any(not column.exact for column in sums.columns)
-        return {"values": said + "; intervals of sums over noisy counts leave that out" * noisy}
+        if self.query["verb"] == "sum":
+            rows = zip(sums.columns, sums.rounding, sums.lightest, strict=True)
+            noisy = [light for column, most, light in rows if most and not column.exact]
+            secret = not self.policy.rows_public and not all(noisy)
+            said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
+        return {"values": said}
 
     def _quantiles(self) -> str:
         return f"{len(self.query['q']):,} a group, read off {len(self.index):,} cumulative counts"
@@ -258,14 +294,8 @@ class Plan:
         return f"{exact:,} count{'s' * (exact > 1)} or total{'s' * (exact > 1)}" if exact else "nothing"
 
     def __repr__(self) -> str:
-        facts = self.facts()
-        width = max(map(len, facts))
-        return "\n".join(["Plan", *(f"  {key.ljust(width)}  {value}" for key, value in facts.items())])
+        return markup.text_facts(self.facts(), "Plan")
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for key, value in self.facts().items()
-        )
-        return f"<table><caption>Plan</caption>{rows}</table><p>{html.escape(self.proof)}</p>"
+        proof = markup.folded("Why this keeps the promise", markup.paragraph(self.proof))
+        return markup.card("Plan", markup.facts_table(self.facts()), proof)

@@ -32,7 +32,7 @@ def test_a_plan_says_everything_the_contract_lists():
     assert plan.candidates["strategy"].tolist() == ["identity"]
     assert "epsilon = 1/10" in plan.proof
     assert "scale 20" in repr(plan)
-    assert "<table>" in plan._repr_html_()
+    assert "<table" in plan._repr_html_()
 
 
 def test_epsilon_defaults_to_one_on_plans():
@@ -192,3 +192,13 @@ def test_a_plan_of_ranges_says_its_question():
     assert len(plan.index) == 2
     assert plan.facts()["answers"] == "2"
     assert plan.facts()["noise"].startswith("discrete Laplace, scale")
+
+
+def test_a_plan_in_a_notebook_folds_its_proof():
+    """The facts are a table, the argument is there to open; a hostile name stays text."""
+    policy = bf.Policy(Domain((integers("<b>x</b>", 0, 9),)))
+
+    shown = policy.plan.hist("<b>x</b>")._repr_html_()
+
+    assert shown.index("typical error") < shown.index("<details") < shown.index("epsilon = 1")
+    assert "<b>" not in shown

@@ -1,0 +1,199 @@
+"""What if: the same question under several policies, at several epsilons.
+
+Never sees rows: everything is planned, nothing is spent.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError
+from pandas_blowfish.explain.comparison import Comparison, decisive
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.schema import is_schema
+
+ASK = 'lambda plan, epsilon: plan.hist("age", epsilon=epsilon)'
+COLUMNS = ("distortion", "rmse", "cost", "strategy", "std_high", "sensitivity", "answers", "refused")
+Ask = Callable[..., Plan]
+
+
+def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
+    """Return what a question would cost and how wrong its answers would be: no data, no spend.
+
+    Args:
+        policies: {name: policy, ...}, a list of policies, or a single one; a pandera schema, or the planner
+            that `policy.plan.where(...)` returns, may stand for a policy.
+        ask: Plans the question: takes a planner and an epsilon, or the planner alone. Several questions:
+            {name: function, ...}.
+        epsilon: One, or several; None for what the question itself says, 1 unless it does.
+
+    Returns:
+        A frame by policy and epsilon. What a policy does not allow is a row that says why.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> near = bf.datasets.patients_policy()
+        >>> dp = bf.Policy(near.domain)
+        >>> table = compare({"near": near, "dp": dp}, lambda plan: plan.cumhist("age"), epsilon=(0.1, 1))
+        >>> table.loc[("near", 0.1), "strategy"], table.loc[("dp", 0.1), "strategy"]
+        ('ordered_hierarchical', 'hierarchical')
+        >>> round(float(table.loc[("dp", 0.1), "times_best"]), 1)
+        2.0
+    """
+    planners, questions = _planners(policies), _questions(ask)
+    spends = None if epsilon is None else _epsilons(epsilon)
+    rows: list[tuple[tuple[Any, Any, float], Plan | BlowfishError]] = []
+    said: dict[Any, str] = {}
+    for title, function in questions.items():
+        for name, planner in planners.items():
+            for asked, found in _planned(planner, function, spends):
+                rows.append(((title, name, float(asked)), found))
+                if isinstance(found, Plan):
+                    said.setdefault(title, _call(found))
+    keys = [key for key, _ in rows]
+    index = pd.MultiIndex.from_tuples(keys, names=["question", "policy", "epsilon"])
+    table = Comparison([_row(found) for _, found in rows], index=index)
+    if table["distortion"].isna().all():
+        table = table.drop(columns="distortion")
+    table.insert(table.columns.tolist().index("cost"), "times_best", _times_best(table))
+    result = Comparison(table if isinstance(ask, Mapping) else table.droplevel("question"))
+    result.attrs["questions"] = list(said.values())
+    return result
+
+
+def _planned(
+    planner: Any, function: Ask, spends: list[Fraction] | None
+) -> Iterable[tuple[Fraction, Plan | BlowfishError]]:
+    """Return what is planned at each epsilon, or why it is refused."""
+    pass_on = _takes_epsilon(function)
+    if spends is None and pass_on is None:
+        found = _tried(function, planner)
+        return [(found.epsilon if isinstance(found, Plan) else Fraction(1), found)]
+    wanted = spends or [Fraction(1)]
+    if pass_on is None:
+        first = _tried(function, planner)
+        again = [first if isinstance(first, BlowfishError) else _tried(first.at, spend) for spend in wanted]
+        return list(zip(wanted, again, strict=True))
+    by_name = pass_on == "epsilon"
+    made = [
+        _tried(function, planner, **({"epsilon": spend} if by_name else {}), more=() if by_name else (spend,))
+        for spend in wanted
+    ]
+    plans = [each for each in made if isinstance(each, Plan)]
+    if len(plans) == len(set(wanted)) > 1 and len({each.epsilon for each in plans}) == 1:
+        raise ArgumentError("ask", "it takes an epsilon and does not pass it on", fix=ASK)
+    return list(zip(wanted, made, strict=True))
+
+
+def _tried(function: Any, *given: Any, more: tuple[Any, ...] = (), **named: Any) -> Plan | BlowfishError:
+    """Return the plan a function makes, or the library's reason for refusing."""
+    try:
+        found = function(*given, *more, **named)
+    except BlowfishError as error:
+        return error
+    if not isinstance(found, Plan):
+        what = "nothing" if found is None else f"a {type(found).__name__}"
+        fix = "ask the planner it is handed, which spends nothing, not a frame."
+        raise ArgumentTypeError("ask", f"it returned {what}, not a plan", allowed=ASK, fix=fix)
+    return found
+
+
+def _takes_epsilon(function: Ask) -> str | None:
+    """Return how a function takes an epsilon: "epsilon" by that name, "second" by its place; None if not."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # a builtin, which says nothing of itself
+        return None
+    placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = any(p.name == "epsilon" and p.kind != p.POSITIONAL_ONLY for p in parameters)
+    if named and (not placed or placed[0].name != "epsilon"):
+        return "epsilon"
+    return "second" if len(placed) > 1 and placed[1].default is inspect.Parameter.empty else None
+
+
+def _planners(policies: Any) -> dict[Any, Any]:
+    """Return a planner for each name."""
+    if isinstance(policies, Mapping):
+        named = dict(policies)
+    elif isinstance(policies, (list, tuple)):
+        named = {f"policy {number}": each for number, each in enumerate(policies, start=1)}
+    else:
+        named = {"policy": policies}
+    if not named:
+        raise ArgumentError("policies", "there are none", allowed='{"line": policy, "dp": another}')
+    return {name: _planner(each) for name, each in named.items()}
+
+
+def _planner(policy: Any) -> Any:
+    if isinstance(policy, Policy.planner):
+        return policy
+    if not isinstance(policy, Policy) and is_schema(policy):
+        policy = Policy(policy)
+    if not isinstance(policy, Policy):
+        allowed = "a bf.Policy, a pandera schema or policy.plan, by name or in a list"
+        raise ArgumentTypeError("policies", f"a {type(policy).__name__} is no policy", allowed=allowed)
+    return policy.plan
+
+
+def _questions(ask: Any) -> dict[Any, Ask]:
+    questions = dict(ask) if isinstance(ask, Mapping) else {"": ask}
+    if not questions or not all(callable(each) for each in questions.values()):
+        raise ArgumentTypeError("ask", "not a function that plans, or a dict of them", allowed=ASK)
+    return questions
+
+
+def _epsilons(epsilon: Any) -> list[Fraction]:
+    listed = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
+    found = [epsilon_of(each) for each in (epsilon if listed else [epsilon])]
+    if not found:
+        raise ArgumentError("epsilon", "there are none", allowed="one, or several such as (0.1, 1)")
+    return list(dict.fromkeys(found))
+
+
+def _row(found: Plan | BlowfishError) -> dict[str, Any]:
+    if isinstance(found, BlowfishError):
+        nothing = dict.fromkeys(COLUMNS, np.nan)
+        said = " ".join(str(found).split())
+        return nothing | {"strategy": "refused", "answers": 0, "refused": said}
+    values = (
+        np.nan if found.distortion is None else float(found.distortion),
+        float(found.mse**0.5),
+        float(found.cost),
+        found.strategy,
+        float(found.std.max(initial=0.0)),
+        float(found.sensitivity),
+        len(found.index),
+        "",
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _times_best(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return each error as a multiple of the least at the same epsilon, of the same question."""
+    out = np.full(len(table), np.nan)
+    asked = table.index.get_level_values("question")
+    for question in dict.fromkeys(asked):
+        own = np.flatnonzero([other == question for other in asked])
+        part = table.iloc[own]
+        error = part[decisive(part)]
+        least = error.groupby(level="epsilon").transform("min").to_numpy()
+        value = error.to_numpy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out[own] = np.where(value == least, 1.0, value / least)
+    return out
+
+
+def _call(plan: Plan) -> str:
+    """Return a question without its strategy and epsilon."""
+    stripped = r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?"
+    return re.sub(stripped, "", plan.call)
