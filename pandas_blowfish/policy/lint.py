@@ -5,7 +5,6 @@ Never sees rows.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pandas_blowfish.markup import data_table, element
 from pandas_blowfish.policy.attribute import Grid, Values
-from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.policy.exact import exact, plain
 from pandas_blowfish.policy.instant import span_ns
 from pandas_blowfish.policy.moved import KNOWN, MOST, moved
 from pandas_blowfish.policy.product import Block
+from pandas_blowfish.policy.stated import thaw
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pandas_blowfish.policy.policy import Policy
 
+_CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
+_FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-known")
+KINDS = (*_CELLS, "missing-public", "missing-joins", *_FACTS)
 MOST_FACTS = 12  # facts that are looked at one by one
+_LEFT_OUT = "constraints:  # without those that are not public"
+LONG = 400  # characters of a secret beyond which its values are left out of a fix
 
 
 @dataclass(frozen=True)
@@ -30,17 +38,20 @@ class Finding:
     """One thing a policy's author may not have meant.
 
     Attributes:
-        kind: unprotected, exact-total, theta-below-step, theta-wide, missing-public, missing-joins,
-            public-fact (one the policy does not know), fact-cost, fact-bound or fact-known.
+        kind: One of `KINDS`; a public-fact is one the policy does not know. missing-public and missing-joins
+            are two sides of one choice.
         columns: The columns it concerns.
         what: What was found.
-        fix: What to do if it was not meant.
+        fix: What to write if it was not meant: an argument of `bf.Policy` or of the schema, or an expression
+            of `policy`, with a comment that says when.
+        yaml: The same in the YAML of a policy: what to state there instead; "" where only a schema can.
     """
 
     kind: str
     columns: tuple[str, ...]
     what: str
     fix: str
+    yaml: str = ""
 
     def __str__(self) -> str:
         return f"{', '.join(self.columns) or 'table'}: {self.what}\n  fix: {self.fix}"
@@ -51,17 +62,28 @@ class Findings(tuple[Finding, ...]):
 
     __slots__ = ()
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return one finding a row: kind, columns, what and fix."""
+        import pandas as pd
+
+        rows = [(each.kind, ", ".join(each.columns), each.what, each.fix) for each in self]
+        return pd.DataFrame(rows, columns=["kind", "columns", "what", "fix"], dtype="str")
+
     def __repr__(self) -> str:
         return "\n".join(map(str, self)) or "nothing found"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        if not self:
+            return element("p", "nothing found")
+        rows = [(", ".join(each.columns) or "table", each.what, element("code", each.fix)) for each in self]
+        return data_table(("columns", "what was found", "fix, if it was not meant"), rows, "Lint")
 
 
 def lint(policy: Policy) -> Findings:
     """Return what a policy leaves open, column by column."""
-    found: list[Finding] = []
     touched = bool(policy.constraints) and not moved(policy).free
+    found: list[Finding] = [] if touched else [*_whole(policy)]
     for block in policy.graph.blocks:
         secret = policy.secrets[block.columns]
         if secret["secret"] == "public":
@@ -71,11 +93,31 @@ def lint(policy: Policy) -> Findings:
             found += _theta(policy, block, secret)
         found += [] if touched else _open(policy, block)  # a touched fact lets records go anywhere
     for columns, what in policy.domain.notes:
-        fix = "state it as a fact, constraints=[bf.Count(...)], where it is one, or drop it from the schema."
+        claim = "unique=False" if len(columns) == 1 else "unique=None" if columns else "checks=None"
+        fix = f"{claim}  # in the schema; constraints=[bf.Count(...)] if it is a known count"
         found.append(
             Finding("public-fact", columns, f"{what}: a public fact that the policy does not know", fix)
         )
     return Findings([*found, *_facts(policy)])
+
+
+def _whole(policy: Policy) -> Iterator[Finding]:
+    """Yield what concerns the policy as a whole."""
+    kinds = {columns: secret["secret"] for columns, secret in policy.secrets.items()}
+    if kinds and not policy.presence and set(kinds.values()) == {"public"}:
+        what = "every column is public: there is no secret, and every release is exact and free"
+        when, first = "  # for each column that is not public", policy.domain.columns[:1]
+        fix = f"secrets={{{first[0]!r}: bf.full()}}{when}"
+        yield Finding("no-secret", policy.domain.columns, what, fix, _yaml(policy, first, "full") + when)
+    secret = [columns for columns, kind in kinds.items() if kind != "public"]
+    limit = {"record": len(secret), "attribute": 1}.get(str(policy.neighbors), policy.neighbors)
+    if len(secret) > int(limit) and not policy.presence:
+        times = -(-len(secret) // int(limit))
+        what = f"one step changes {limit} of {len(secret)} secrets: rows that differ in all of these are "
+        what += f"{times} steps apart or more, so that releases may tell {times} times epsilon of them"
+        when = "  # if whole rows must be hidden as well as single values"
+        named = tuple(name for columns in secret for name in columns)
+        yield Finding("one-at-a-time", named, what, f'neighbors="record"{when}', f"neighbors: record{when}")
 
 
 def _facts(policy: Policy) -> Iterator[Finding]:
@@ -83,16 +125,18 @@ def _facts(policy: Policy) -> Iterator[Finding]:
     if not policy.constraints or (found := moved(policy)).free:
         return
     if found.rule == KNOWN:
-        yield Finding("fact-known", (), f"{found.why}: nothing is left to protect", "drop a fact.")
+        fix = "policy.with_facts(policy.constraints[:-1])  # leaves out the last: keep what really is public"
+        yield Finding("fact-known", (), f"{found.why}: nothing is left to protect", fix, _LEFT_OUT)
         return
     now = f"+-{_error(found.count)} with it (a histogram's count at epsilon 1)"
     if not found.exact:
         many = "18 quintillion or more" if found.count >= MOST else f"{found.count:,}"
         what = f"neighbours may differ in {many} records, by a bound alone: {found.why}"
-        yield Finding("fact-bound", (), what, "drop facts, or merge them into one marginal.")
+        yield Finding("fact-bound", (), what, *_merged(policy))
     if len(policy.constraints) > MOST_FACTS:
         what = f"{len(policy.constraints):,} public facts: the error is {now}; without any it would be "
-        yield Finding("fact-cost", (), f"{what}+-{_error(1)}", "leave out facts that are not public.")
+        fix = "policy.with_facts([])  # without those that are not public"
+        yield Finding("fact-cost", (), f"{what}+-{_error(1)}", fix, _LEFT_OUT)
         return
     for number, fact in enumerate(policy.facts):
         left = [other for place, other in enumerate(policy.constraints) if place != number]
@@ -102,7 +146,21 @@ def _facts(policy: Policy) -> Iterator[Finding]:
         what = f"{fact.text}: without this fact the error would be +-{_error(rest.count)} instead of {now}"
         if rest.free:
             what += ", and strategies fitted to the secrets could be used"
-        yield Finding("fact-cost", fact.columns, what, "leave the fact out if it is not public.")
+        kept = [f"policy.constraints[:{number}]"] if number else []
+        kept += [f"policy.constraints[{number + 1}:]"] if number + 1 < len(policy.constraints) else []
+        fix = f"policy.with_facts({' + '.join(kept) or '[]'})  # if it is not public"
+        yaml = f"constraints:  # without number {number + 1}, if it is not public"
+        yield Finding("fact-cost", fact.columns, what, fix, yaml)
+
+
+def _merged(policy: Policy) -> tuple[str, str]:
+    """Return one marginal for several, where there are marginals alone, else fewer facts; and in YAML."""
+    names = dict.fromkeys(name for fact in policy.facts for name in fact.columns)
+    if all(fact.condition is None for fact in policy.facts) and len(policy.facts) > 1:
+        fix, when = f"constraints=[bf.Marginal({', '.join(map(repr, names))})]", "  # if that is public too"
+        return fix + when, _flow({"constraints": [{"fact": "marginal", "columns": list(names)}]}) + when
+    fix = "policy.with_facts(policy.constraints[:-1])  # leaves out the last: drop what is not public"
+    return fix, _LEFT_OUT
 
 
 def _error(records: int) -> str:
@@ -112,51 +170,116 @@ def _error(records: int) -> str:
 
 def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     nullable = [column for column in block.columns if policy.domain[column].nullable]
-    if nullable and secret.get("missing") == "public":
-        what = "whether the value is missing is public, and so is how many are"
-        yield Finding("missing-public", tuple(nullable), what, 'leave missing="public" out to protect it.')
-    elif nullable and secret["secret"] == "threshold":
-        what = "a missing value could be any other, so that a small theta makes cumulative counts no cheaper"
-        fix = 'missing="public" if everyone may know whether the value is missing.'
-        yield Finding("missing-joins", tuple(nullable), what, fix)
+    public, line = secret.get("missing") == "public", secret["secret"] == "threshold"
+    if not nullable or not (public or line):
+        return
+    if public:
+        what = "a choice: whether the value is missing is public, and so is how many are; the other choice "
+        what += "keeps that secret"
+        what += ", but a small theta then makes cumulative counts no cheaper" if line else ""
+        kind, missing, when = "missing-public", None, "  # if it must be secret whether the value is missing"
+    else:
+        what = "a choice: a missing value could be any other, so that it is secret which are missing, but a "
+        what += "small theta makes cumulative counts no cheaper; the other choice makes them cheaper, and "
+        what += "public which values are missing, and how many"
+        kind, missing, when = "missing-joins", "public", "  # if all may know whether the value is missing"
+    yaml = _yaml(policy, block.columns, _given(secret, missing))
+    if len(yaml) > LONG:
+        yaml = f"`missing: public` {'in' if missing else 'taken out of'} the secret of {', '.join(nullable)}"
+    yield Finding(kind, tuple(nullable), what, _secret(block, secret, missing=missing) + when, yaml + when)
 
 
 def _theta(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     attribute = policy.domain[block.columns[0]]
     theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
     theta /= exact((secret.get("scale") or {}).get(attribute.name, 1))
+    wide = _full(policy, block, "  # or a smaller theta")
     if isinstance(attribute, Grid):
         if theta < attribute.step:
             what = "theta is below the step: whole neighbouring cells are protected, more than was asked"
-            yield Finding("theta-below-step", block.columns, what, "declare a finer step, or a larger theta.")
+            stated = secret["theta"] if attribute.kind == "datetime" else plain(theta)
+            fix = f"metadata=bf.threshold({secret['theta']!r}, step={stated!r})  # or a larger theta"
+            yaml = _flow({"columns": {attribute.name: {"step": stated}}}) + "  # or a larger theta"
+            yield Finding("theta-below-step", block.columns, what, fix, yaml)
         if theta > attribute.high - attribute.low:
             what = "theta is wider than the domain: this is bf.full()"
-            yield Finding("theta-wide", block.columns, what, "write bf.full(), or a smaller theta.")
+            yield Finding("theta-wide", block.columns, what, *wide)
     elif isinstance(attribute, Values) and attribute.cells > 1:
         places = attribute.positions if attribute.numeric else tuple(map(exact, range(attribute.cells)))
         if theta >= max(places) - min(places):
             what = "theta is as wide as the domain: this is bf.full()"
-            yield Finding("theta-wide", block.columns, what, "write bf.full(), or a smaller theta.")
+            yield Finding("theta-wide", block.columns, what, *wide)
+
+
+def _full(policy: Policy, block: Block, when: str) -> tuple[str, str]:
+    """Return the argument that makes a block's values all alike, and the same in YAML."""
+    return f"secrets={{{_key(block)}: bf.full()}}{when}", _yaml(policy, block.columns, "full") + when
+
+
+def _yaml(policy: Policy, columns: tuple[str, ...], secret: Any) -> str:
+    """Return what to state of a block in the YAML of its policy."""
+    if len(columns) == 1:
+        return _flow({"columns": {columns[0]: {"secret": secret}}})
+    stated = {each: thaw(given) for each, given in policy.secrets.items() if len(each) > 1}
+    stated[columns] = {"secret": secret} if isinstance(secret, str) else secret
+    return _flow({"joint": [{"columns": list(each), "secret": given} for each, given in stated.items()]})
+
+
+def _flow(stated: Any) -> str:
+    """Return plain data as one line of YAML, without the braces around it."""
+    import yaml
+
+    text = yaml.safe_dump(stated, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9)
+    return str(text).strip()[1:-1]
+
+
+def _given(secret: Any, missing: str | None) -> dict[str, Any]:
+    """Return a secret in its plain form, with or without its missing values public."""
+    given: dict[str, Any] = {key: each for key, each in thaw(secret).items() if key != "missing"}
+    return given | ({"missing": missing} if missing else {})
+
+
+def _secret(block: Block, secret: Any, missing: str | None) -> str:
+    """Return the argument that states a secret again, with or without its missing values public."""
+    given = _given(secret, missing)
+    kind, first = given.pop("secret"), {"threshold": "theta", "partition": "groups", "edges": "pairs"}
+    stated = given.pop(first[kind], None) if kind in first else None
+    if kind == "partition" and isinstance(stated, dict) and list(stated) == ["width"]:
+        stated = stated["width"]
+    inside = [repr(stated)] if kind in first else []
+    inside = [each if len(each) <= LONG else first[kind].upper() for each in inside]
+    inside += [f"{key}={value!r}" for key, value in given.items()]
+    return f"secrets={{{_key(block)}: bf.{kind}({', '.join(inside)})}}"
+
+
+def _key(block: Block) -> str:
+    return repr(block.columns[0] if len(block.columns) == 1 else block.columns)
 
 
 def _open(policy: Policy, block: Block) -> Iterator[Finding]:
-    """Yield cells without any edge, and components whose totals come out exact."""
+    """Yield cells without any edge, and components whose totals come out exact.
+
+    A public missing value is both: `_missing` says so.
+    """
     size = block.graph.size
     bare = np.ones(size, dtype=bool)
     bare[block.graph.pairs().ravel()] = False
+    told = len(block.columns) == 1 and policy.domain[block.columns[0]].nullable
+    told &= policy.secrets[block.columns].get("missing") == "public"
+    bare[-1:] &= not told  # the missing cell is the last
     if size > 1 and bare.any():
         first = np.flatnonzero(bare)[:3].tolist()
         shown = ", ".join(_cell(policy, block, cell) for cell in first)
         more = ", ..." if int(bare.sum()) > 3 else ""
         many = "value is" if int(bare.sum()) == 1 else "values are"
         what = f"{int(bare.sum()):,} {many} protected from nothing: {shown}{more}"
-        yield Finding("unprotected", block.columns, what, "join them to others, or declare bf.public().")
-    count = int(block.graph.components.max(initial=-1)) + 1
+        full = _full(policy, block, "  # or join them to others")
+        yield Finding("unprotected", block.columns, what, *full)
+    count = int(block.graph.components.max(initial=-1)) + 1 - told
     if count > 1 and policy.rows_public:
         what = f"the values fall into {count:,} components, whose totals come out exact and free"
-        yield Finding(
-            "exact-total", block.columns, what, "use bf.full() or bf.threshold() if the group is secret."
-        )
+        full = _full(policy, block, "  # if the group is secret")
+        yield Finding("exact-total", block.columns, what, *full)
 
 
 def _cell(policy: Policy, block: Block, cell: int) -> str:

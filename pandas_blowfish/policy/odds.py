@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.markup import data_table, one_line, paragraph
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.moved import KNOWN, MOST, Moved, moved
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pandas_blowfish.policy.policy import Policy
+
+Record = Mapping[str, Any] | None
+START = "Seeing everything released, someone's odds"
+FOR = "for anyone who does not infer this row from others"
+REST = "for anyone who does not infer the one or the other from the rest of this row, or from other rows"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Odds:
     """How far releases can move someone's odds between two records.
 
     Attributes:
-        first: One record, as column -> value.
+        first: One record, as column -> value; None for not being in the table.
         second: The other.
         epsilon: What all releases together may lose.
         distance: How many edges of the policy separate them; infinity when none lead there.
+        tied: The rule by which public facts tie this row to others; None where they do not.
+        part: Whether the records leave out columns that are not public, which are taken to be the same.
 
     Examples:
-        >>> str(Odds({"age": 34}, {"age": 37}, Fraction(1, 10), 1))[-61:]
-        'change by at most a factor 1.11 (epsilon 1/10, 1 step apart).'
+        >>> odds = Odds({"age": 34}, {"age": 37}, Fraction(1, 10), 1)
+        >>> odds.against, odds.said
+        ('34 against 37', '1.11')
+        >>> print(str(odds)[:95])
+        Seeing everything released, someone's odds that this person's row has age 34 rather than 37 can
     """
 
-    first: Mapping[str, Any]
-    second: Mapping[str, Any]
+    first: Record
+    second: Record
     epsilon: Fraction
     distance: int | float
+    tied: Moved | None = None
+    part: bool = False
 
     @property
     def loss(self) -> Fraction | float:
@@ -40,25 +61,236 @@ class Odds:
         """Return the largest factor between the odds before and after, exp(loss)."""
         return math.exp(self.loss) if self.loss < 700 else math.inf
 
+    @property
+    def said(self) -> str:
+        """Return the factor in three digits, rounded up."""
+        if math.isinf(self.distance):
+            return "unlimited"
+        return _rounded_up(self.factor) if math.isfinite(self.factor) else f"exp({math.ceil(self.loss):,})"
+
+    @property
+    def against(self) -> str:
+        """Return the two records in a few words, such as "34 against 71"."""
+        one, two = _apart(self.first, self.second)
+        return f"{one} against {two}"
+
+    @property
+    def caveat(self) -> str:
+        """Return whose odds these are, and of what: never more than is proved."""
+        if self.tied is None:
+            return f"{REST if self.part else FOR}."
+        bounded = self.tied.records < MOST and self.tied.rule != "kernel"
+        return (
+            "for tables that agree with all public columns and facts, which tie this row to others, and "
+            f"differ in as few records as these allow{f' (up to {self.tied.records:,})' if bounded else ''}."
+        )
+
     def __str__(self) -> str:
-        one, two = (_words(record) for record in (self.first, self.second))
-        start = f"Seeing everything released, someone's odds that this row has {one} rather than {two}"
+        start = f"{START} that this person's row {_rather(self.first, self.second)}"
         if not self.distance:
-            return f"{start}: the policy does not tell these two apart, they are the same cell."
+            return f"{start} do not change at all: both are the same cell, and a release sees no more of it."
+        if self.tied is not None and self.tied.rule == KNOWN:
+            return f"{start} do not change at all: {self.tied.why}."
         if math.isinf(self.distance):
             return (
                 f"{start} are not protected at all: no chain of the policy's edges leads from one to the "
                 "other, so a release may tell them apart with certainty."
             )
+        if self.tied is not None:
+            one, two = (_state(record) for record in (self.first, self.second))
+            start = (
+                f"{START} between two tables, one where this person {one} and one where this person {two},"
+            )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
-        factor = f"{self.factor:.3g}" if math.isfinite(self.factor) else f"exp({float(self.loss):.4g})"
-        return f"{start} can change by at most a factor {factor} (epsilon {self.epsilon}, {steps})."
+        bound = f"can change by at most a factor {self.said} (epsilon {self.epsilon}, {steps})"
+        return f"{start} {bound}, {self.caveat}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(str(self))}</p>"
+        return paragraph(str(self))
+
+
+class OddsTable(tuple[Odds, ...]):
+    """One record against several: a sentence for the first, and a line for each other."""
+
+    __slots__ = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return the distance, the loss and the factor of each, by the two records in words."""
+        import pandas as pd
+
+        rows = [(each.distance, float(each.loss), each.factor) for each in self]
+        index = pd.Index([each.against for each in self], name="odds of")
+        return pd.DataFrame(rows, index=index, columns=["distance", "loss", "factor"])
+
+    def __repr__(self) -> str:
+        lines = [str(each) for each in self[:1]]
+        for each in self[1:]:
+            bare = each.caveat in "".join(lines) or not 0 < each.distance < math.inf
+            lines.append(f"{each.against}: {_line(each)}{'' if bare else f', {each.caveat}'}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return ""
+        rows = [(each.against, _line(each), each.distance) for each in self]
+        caption = f"How far odds can change, seeing everything released (epsilon {self[0].epsilon})"
+        more = " ".join(dict.fromkeys(f"Factors hold {each.caveat}" for each in self))
+        return data_table(("odds of", "at most a factor", "steps apart"), rows, caption, more=more)
+
+
+def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTable:
+    """Return how far releases can move someone's odds between two records, or one and several.
+
+    Proof note:
+        Requires: all releases together lose at most epsilon between neighbours of the policy.
+        Ensures:  whoever believes of the other rows, and of the columns left out, the same whichever of the
+                  two records this row is, and knows the public facts, changes their odds by a factor of at
+                  most exp(epsilon * distance); if these columns tell the two apart, it may be more.
+                  With a touched fact about the columns that differ that is said of tables that agree with
+                  all public columns and facts and differ in as few records as these allow.
+        Because:  the odds after are those before times the ratio of two mixtures over the rest, of the same
+                  weights, each part of which is at most exp(epsilon) an edge. Counts that facts know are
+                  linear, so the fewest changes that lead from one such table to another have no part that
+                  leaves all of these as they are: `moved` and `price` bound such a pair by one epsilon
+                  whatever the edges (by two, the way through "absent", where a public column differs).
+        Checked:  tests/policy/test_odds.py::test_odds_hold_on_real_outputs,
+                  tests/policy/test_odds.py::test_odds_hold_under_facts,
+                  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
+    """
+    spend = epsilon_of(epsilon)
+    first = record_of(a)
+    if b is None or isinstance(b, Mapping) or not isinstance(b, (list, tuple)):
+        return _odds(policy, first, record_of(b), spend)
+    if not b:
+        raise ArgumentError("records", "none to compare with", allowed="a record, or a list of them")
+    return OddsTable(_odds(policy, first, record_of(each), spend) for each in b)
+
+
+def distance_between(policy: Policy, a: Record, b: Record) -> int | float:
+    """Return how many edges separate two records, or a record and not being in the table (None)."""
+    if a is None or b is None:
+        return _absent(policy, a, b)
+    if set(a) != set(b):
+        raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
+    named = policy.domain.select(list(a))
+    start, end = ({column.name: column.cell(record[column.name]) for column in named} for record in (a, b))
+    for columns, secret in policy.secrets.items():  # in a joint block a column left out stays too
+        left = [column for column in columns if column not in start]
+        if left and len(left) < len(columns):
+            if secret["secret"] == "edges":
+                fix = f"name all of {', '.join(columns)}."
+                raise ArgumentError("records", "they name part of a joint secret's edges", fix=fix)
+            start, end = ({**ends, **dict.fromkeys(left, 0)} for ends in (start, end))
+    return policy.graph.project(list(start)).distance(list(start.values()), list(end.values()))
+
+
+def record_of(record: Any) -> dict[str, Any] | None:
+    """Return a record given as a dict, or as a row of a frame; None for not being in the table."""
+    if record is None:
+        return None
+    if not isinstance(record, Mapping) and hasattr(record, "to_dict") and getattr(record, "ndim", 1) == 1:
+        record = record.to_dict()
+    if not isinstance(record, Mapping):
+        allowed = "a dict of column -> value; None for not being in the table"
+        raise ArgumentError("records", "not a record", allowed=allowed)
+    return dict(record)
+
+
+def _absent(policy: Policy, a: Record, b: Record) -> int:
+    """Return the one edge between a record and "absent", where there is one."""
+    there = a if b is None else b
+    if there is None:
+        raise ArgumentError("records", "both are None", fix="give one record.")
+    if not policy.presence:
+        raise ArgumentError(
+            "records",
+            "None is not being in the table, and the policy does not hide who is: its row count is public",
+            fix="bf.Policy(..., presence=True) if that is a secret.",
+        )
+    for column in policy.domain.select(list(there)):
+        column.cell(there[column.name])
+    return 1
+
+
+def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> Odds:
+    if first is not None and second is not None and not (first or second):
+        raise ArgumentError("records", "they name no column", allowed="a dict of column -> value")
+    distance = distance_between(policy, first, second)
+    part = bool(set(policy.domain.columns) - policy.public_columns - set(first or second or {}))
+    part = part and first is not None and second is not None  # being there or not is one edge for all
+    return Odds(first, second, epsilon, distance, _tied(policy, first, second), part)
+
+
+def _tied(policy: Policy, first: Record, second: Record) -> Moved | None:
+    """Return the rule by which public facts tie a row that changes like this to others."""
+    if not policy.constraints or (found := moved(policy)).free:
+        return None
+    if first is None or second is None or found.rule == KNOWN:
+        return found
+    apart = {
+        name
+        for name in first
+        if policy.domain[name].cell(first[name]) != policy.domain[name].cell(second[name])
+    }
+    return found if any(apart & set(fact.columns) for fact in policy.facts) else None
+
+
+def _state(record: Record) -> str:
+    """Return what a person has in a table."""
+    if record is None:
+        return "is not in it"
+    return f"has {_words(record)}" if record else "is in it"
+
+
+def _rather(first: Record, second: Record) -> str:
+    """Return what a row has rather than what."""
+    if first is None or second is None:
+        there = _words(first or second or {})
+        found = f" with {there}" if there else ""
+        if second is None:
+            return f"is in the table{found} rather than not at all"
+        return f"is not in the table rather than in it{found}"
+    if len(first) == 1:
+        ((name, value),) = first.items()
+        return f"has {one_line(name, 40)} {_value(value)} rather than {_value(second[name])}"
+    return f"has {_words(first)} rather than {_words(second)}"
+
+
+def _apart(first: Record, second: Record) -> tuple[str, str]:
+    """Return two records in as few words as tell them apart."""
+    if first is not None and second is not None and len(first) == 1:
+        return (_value(*first.values()), _value(*second.values()))
+    one, two = ("absent" if each is None else _words(each) or "present" for each in (first, second))
+    return one, two
+
+
+def _line(odds: Odds) -> str:
+    return (
+        "not protected" if math.isinf(odds.distance) else "the same cell" if not odds.distance else odds.said
+    )
 
 
 def _words(record: Mapping[str, Any]) -> str:
-    return " and ".join(
-        f"{column} {value if value is not None else 'missing'}" for column, value in record.items()
-    )
+    return " and ".join(f"{one_line(column, 40)} {_value(value)}" for column, value in record.items())
+
+
+def _value(value: Any) -> str:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "missing" if missing else one_line(value, 60)
+
+
+def _rounded_up(factor: float) -> str:
+    """Return a number of 1 or more in three digits, never less than it is.
+
+    Examples:
+        >>> _rounded_up(1.2214), _rounded_up(1.0), _rounded_up(12345.6)
+        ('1.23', '1', '12,400')
+    """
+    unit = 10.0 ** (math.floor(math.log10(factor)) - 2)
+    found = math.ceil(factor / unit - 1e-9) * unit
+    if factor > 1.0:
+        found = max(found, 1.01)
+    return f"{found:.3g}" if found < 1_000 else f"{found:,.0f}" if found < 1e9 else f"{found:.3g}"

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import html
 import json
 import numbers
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from pandas_blowfish.errors import ArgumentError, SchemaError
+from pandas_blowfish.policy import words
 from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.consistent import consistent_facts
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.fact import Fact
 from pandas_blowfish.policy.form import load_yaml, read_form, to_form
 from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.lint import Findings, lint
-from pandas_blowfish.policy.odds import Odds
+from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
 from pandas_blowfish.policy.product import Block, RecordGraph
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
 from pandas_blowfish.policy.secret import build
@@ -59,6 +58,7 @@ class Policy:
     presence: bool
     constraints: tuple[Constraint, ...]
     planner: ClassVar[Any] = None  # set by queries.planner, which policies may not import
+    painter: ClassVar[Any] = None  # set by explain.secrets, likewise
 
     def __init__(
         self,
@@ -155,27 +155,34 @@ class Policy:
         planner: Planner = type(self).planner(self)
         return planner
 
-    def distance(self, a: Mapping[str, Any], b: Mapping[str, Any]) -> int | float:
+    def distance(self, a: Mapping[str, Any], b: Mapping[str, Any] | None) -> int | float:
         """Return how many edges separate two records; columns left out stay as they are."""
-        a, b = (_record(record) for record in (a, b))
-        if set(a) != set(b):
-            raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
-        named = self.domain.select(list(a))
-        start, end = (
-            {column.name: column.cell(record[column.name]) for column in named} for record in (a, b)
-        )
-        for columns, secret in self.secrets.items():  # in a joint block a column left out stays too
-            left = [column for column in columns if column not in start]
-            if left and len(left) < len(columns):
-                if secret["secret"] == "edges":
-                    fix = f"name all of {', '.join(columns)}."
-                    raise ArgumentError("records", "they name part of a joint secret's edges", fix=fix)
-                start, end = ({**ends, **dict.fromkeys(left, 0)} for ends in (start, end))
-        return self.graph.project(list(start)).distance(list(start.values()), list(end.values()))
+        return distance_between(self, record_of(a), record_of(b))
 
-    def odds(self, a: Mapping[str, Any], b: Mapping[str, Any], epsilon: Any) -> Odds:
-        """Return how far releases of `epsilon` in all can move someone's odds between two records."""
-        return Odds(_record(a), _record(b), epsilon_of(epsilon), self.distance(a, b))
+    @overload
+    def odds(self, a: Record, b: list[Any] | tuple[Any, ...], epsilon: Any) -> OddsTable: ...
+
+    @overload
+    def odds(self, a: Record, b: Record, epsilon: Any) -> Odds: ...
+
+    def odds(self, a: Any, b: Any, epsilon: Any) -> Odds | OddsTable:
+        """Return how far releases of `epsilon` in all can move someone's odds between two records.
+
+        It reads in words. A list as `b` compares with each of its records; None is not being in the table,
+        where presence is secret.
+        """
+        return odds_between(self, a, b, epsilon)
+
+    def plot(self, columns: Any = None, *, ax: Any = None, epsilon: Any = None, around: Any = None) -> Any:
+        """Draw which values stay indistinguishable, of a column, of two, or of all, and return the Axes.
+
+        Args:
+            columns: One column, two, or more for an overview; None for all.
+            ax: The matplotlib Axes to draw on; None for new ones.
+            epsilon: What all releases together may lose, to write how far odds can change.
+            around: The record that steps are counted from, as column -> value; the middle by default.
+        """
+        return type(self).painter(self, columns, ax=ax, epsilon=epsilon, around=around)
 
     def lint(self) -> Findings:
         """Return what the policy leaves open, with a fix for each finding."""
@@ -262,23 +269,14 @@ class Policy:
         self.__dict__.update(state, secrets=freeze(state["secrets"]))
 
     def __repr__(self) -> str:
-        return self.describe()
+        return words.describe(self, words.SHOWN)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.describe())}</pre>"
+        return words.policy_html(self)
 
     def describe(self) -> str:
-        """Return the promise in words, a line a column."""
-        lines = [f"Policy {self.fingerprint[:12]}: neighbors={self.neighbors!r}"]
-        lines[0] += ", presence secret" if self.presence else ", row count public"
-        for columns, secret in self.secrets.items():
-            shown = "; ".join(self.domain[column].describe() for column in columns)
-            extra = {key: value for key, value in secret.items() if key not in ("secret", "groups", "pairs")}
-            detail = ", ".join(f"{key}={value}" for key, value in thaw(extra).items())
-            null = ", may be missing" if any(self.domain[column].nullable for column in columns) else ""
-            lines.append(f"  {', '.join(columns)}: {secret['secret']}({detail}) on {shown}{null}")
-        lines += [f"  public fact: {fact.describe()}" for fact in self.constraints]
-        return "\n".join(lines)
+        """Return the promise as it was declared, a line a secret and a fact."""
+        return words.describe(self)
 
 
 def attach(schema: Any, policy: Policy) -> Any:
@@ -299,14 +297,6 @@ def attach(schema: Any, policy: Policy) -> Any:
 
 def _name(attribute: Any) -> str:
     return str(attribute.name)
-
-
-def _record(record: Any) -> dict[str, Any]:
-    """Return a record given as a dict, or as a row of a frame."""
-    record = record.to_dict() if hasattr(record, "to_dict") else record
-    if not isinstance(record, Mapping):
-        raise ArgumentError("records", "not a record", allowed="a dict of column -> value")
-    return dict(record)
 
 
 def _neighbors(neighbors: Any) -> str | int:

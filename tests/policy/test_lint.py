@@ -1,10 +1,15 @@
 """Lint finds what an author may not have meant, and nothing else."""
 
+import inspect
+import re
+
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+import yaml
 
 import pandas_blowfish as bf
+from pandas_blowfish.policy import lint
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
@@ -20,7 +25,8 @@ LINE = {"type": "integer", "min": 0, "max": 9}
     [
         (_policy(LINE, bf.full()), []),
         (_policy(LINE, bf.threshold(3)), []),
-        (_policy(LINE, bf.public()), []),
+        (_policy(LINE, bf.public()), ["no-secret"]),
+        (_policy(LINE, bf.public(), presence=True), []),
         (_policy(LINE, bf.threshold(10)), ["theta-wide"]),
         (_policy({**LINE, "step": 5}, bf.threshold(2)), ["theta-below-step"]),
         (_policy(LINE, bf.partition(5)), ["exact-total"]),
@@ -28,8 +34,18 @@ LINE = {"type": "integer", "min": 0, "max": 9}
         (_policy(LINE, bf.edges([(0, 1)])), ["unprotected", "exact-total"]),
         (
             _policy({**LINE, "nullable": True}, bf.full(missing="public")),
+            ["missing-public"],
+        ),
+        (
+            _policy({**LINE, "nullable": True}, bf.partition(5, missing="public")),
+            ["missing-public", "exact-total"],
+        ),
+        (
+            _policy({**LINE, "nullable": True}, bf.edges([(0, 1)], missing="public")),
             ["missing-public", "unprotected", "exact-total"],
         ),
+        (_policy({**LINE, "nullable": True}, bf.threshold(1)), ["missing-joins"]),
+        (_policy({**LINE, "nullable": True}, bf.threshold(1, missing="public")), ["missing-public"]),
         (_policy({**LINE, "nullable": True}, bf.full()), []),
         (_policy({"type": "integer", "values": [1, 5, 9]}, bf.threshold(8)), ["theta-wide"]),
         (
@@ -122,3 +138,149 @@ def test_bounds_and_known_tables_are_named():
     domain = Domain((integers("x", 0, 99),))
     many = bf.Policy(domain, constraints=[bf.Box(x=(5 * n, 5 * n + 2)) for n in range(20)]).lint()
     assert next(each for each in many if each.kind == "fact-cost").what.startswith("20 public facts")
+
+
+GRID = [from_dict(name, {**LINE, "max": 3, "nullable": name == "lon"}) for name in ("lat", "lon")]
+PAIR = {("lat", "lon"): bf.threshold(2, metric="l2", scale={"lat": 2}, missing="public")}
+
+
+FIXES = [
+    ([from_dict("x", LINE)], {"secrets": {"x": bf.public()}}, "no-secret"),
+    ([from_dict("x", LINE)], {"secrets": {"x": bf.threshold(10)}}, "theta-wide"),
+    ([from_dict("x", LINE)], {"secrets": {"x": bf.partition(5)}}, "exact-total"),
+    ([from_dict("x", LINE)], {"secrets": {"x": bf.edges([(0, 1)])}}, "unprotected"),
+    (GRID[:1], {"secrets": {"lat": bf.partition({"a": [0, 1], "b": [2, 3]})}}, "exact-total"),
+    (GRID[1:], {"secrets": {"lon": bf.threshold(1)}}, "missing-joins"),
+    (GRID[1:], {"secrets": {"lon": bf.threshold(1, missing="public")}}, "missing-public"),
+    (GRID[1:], {"secrets": {"lon": bf.partition(2, missing="public")}}, "missing-public"),
+    (GRID[1:], {"secrets": {"lon": bf.edges([(0, 1)], missing="public")}}, "missing-public"),
+    (GRID[1:], {"secrets": {"lon": bf.full(missing="public")}}, "missing-public"),
+    (GRID, {"secrets": PAIR}, "missing-public"),
+    (GRID, {"neighbors": "attribute"}, "one-at-a-time"),
+    ([*GRID, from_dict("x", LINE)], {"neighbors": 2}, "one-at-a-time"),
+    (GRID, {"constraints": [bf.Count("lat < 2")]}, "fact-cost"),
+    (GRID, {"constraints": [bf.Count("lat < 2"), bf.Count("lon < 2")]}, "fact-cost"),
+    (GRID[:1], {"constraints": [bf.Marginal("lat")]}, "fact-known"),
+    (
+        [from_dict(name, LINE) for name in "abc"],
+        {"constraints": [bf.Marginal("a"), bf.Marginal("b")]},
+        "fact-bound",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "given", "kind"), FIXES)
+def test_a_fix_can_be_pasted(columns, given, kind):
+    """Evaluated as it is written, the fix removes what it is about."""
+    domain = Domain(tuple(columns))
+    policy = bf.Policy(domain, **given)
+    before = [each for each in policy.lint() if each.kind == kind]
+
+    fix = before[0].fix
+    code = fix if fix.startswith("policy") else f"dict({fix}\n)"
+    pasted = eval(code, {"bf": bf, "policy": policy})
+    after = pasted if isinstance(pasted, bf.Policy) else bf.Policy(domain, **{**given, **pasted})
+
+    left = [each.what for each in after.lint() if each.kind == kind]
+    assert before[0].what not in left
+
+
+@pytest.mark.parametrize(("columns", "given", "kind"), [case for case in FIXES if "fact" not in case[2]])
+def test_a_fix_in_yaml_can_be_stated(columns, given, kind):
+    """Stated in the policy's YAML instead of what is there, it removes what it is about."""
+    policy = bf.Policy(Domain(tuple(columns)), **given)
+    before = next(each for each in policy.lint() if each.kind == kind)
+
+    spec, stated = policy.to_dict(), yaml.safe_load(before.yaml)
+    for name, column in stated.pop("columns", {}).items():
+        spec["columns"][name] |= column
+    after = bf.Policy.from_dict({**spec, **stated}).lint()
+
+    assert before.what not in [each.what for each in after if each.kind == kind]
+
+
+def test_facts_are_left_out_of_the_yaml():
+    """What is not public is named by its place; marginals are put together."""
+    two = _facts(bf.Box(b=(0, 1)), bf.Count("b == 2"))
+    domain = Domain(tuple(from_dict(name, LINE) for name in "abc"))
+    bound = bf.Policy(domain, constraints=[bf.Marginal("a"), bf.Marginal("b")]).lint()
+
+    assert [each.yaml.partition(",")[0] for each in two] == [
+        "constraints:  # without number 1",
+        "constraints:  # without number 2",
+    ]
+    assert bound[0].yaml.startswith("constraints: [{fact: marginal, columns: [a, b]}]")
+
+
+def test_the_two_sides_of_a_choice_do_not_contradict():
+    """Each says that it is a choice and what the other one means, and following a fix brings no new kind."""
+    nullable = {**LINE, "nullable": True}
+
+    joins = _policy(nullable, bf.threshold(1)).lint()
+    public = _policy(nullable, bf.threshold(1, missing="public")).lint()
+
+    assert [each.kind for each in (*joins, *public)] == ["missing-joins", "missing-public"]
+    assert all(each.what.startswith("a choice: ") for each in (*joins, *public))
+    assert all("the other choice" in each.what for each in (*joins, *public))
+    assert "no cheaper" not in _policy(nullable, bf.full(missing="public")).lint()[0].what
+    assert "missing: public" in joins[0].yaml
+
+
+def test_long_secrets_are_not_written_again():
+    """A secret of a thousand groups is not repeated in a fix."""
+    groups = {f"group {n}": [2 * n, 2 * n + 1] for n in range(500)}
+    column = {"type": "integer", "min": 0, "max": 999, "nullable": True}
+
+    found = _policy(column, bf.partition(groups, missing="public")).lint()[0]
+
+    assert found.yaml.startswith("`missing: public` taken out of the secret of x  #")
+
+
+def test_every_kind_is_listed():
+    """What a script may accept is what lint finds."""
+    source = inspect.getsource(lint)
+
+    assert all(source.count(f'"{kind}"') >= 2 for kind in lint.KINDS)
+    assert set(re.findall(r'Finding\(\s*"([a-z-]+)"', source)) <= set(lint.KINDS)
+
+
+def test_a_finer_step_is_written_into_the_schema():
+    """The metadata of the fix makes cells that theta reaches."""
+    column = pa.Column(float, pa.Check.in_range(0, 9), metadata=bf.threshold("0.5", step=1))
+    found = bf.Policy(pa.DataFrameSchema({"x": column})).lint()
+
+    given = eval(f"dict({found[0].fix}\n)", {"bf": bf})
+
+    mended = pa.DataFrameSchema({"x": pa.Column(float, pa.Check.in_range(0, 9), **given)})
+    assert found[0].kind == "theta-below-step"
+    assert bf.Policy(mended).lint() == ()
+    assert found[0].yaml == "columns: {x: {step: '0.5'}}  # or a larger theta"
+
+
+def test_one_secret_at_a_time_is_said():
+    """Two secrets of which one changes a step: both differ two steps away."""
+    policy = bf.Policy(Domain(tuple(GRID)), neighbors="attribute")
+
+    found = policy.lint()
+
+    assert [each.kind for each in found] == ["one-at-a-time"]
+    assert "2 steps apart or more" in found[0].what
+    assert policy.distance({"lat": 0, "lon": 0}, {"lat": 1, "lon": 1}) == 2
+    alone = bf.Policy(Domain(tuple(GRID)), neighbors="attribute", secrets={"lat": bf.public()})
+    assert alone.lint() == ()
+
+
+def test_findings_are_a_table_too():
+    """A row a finding, escaped in a notebook; a tuple all the same."""
+    policy = bf.Policy(Domain((from_dict("<b>x", LINE),)), secrets={"<b>x": bf.partition(5)})
+
+    found = policy.lint()
+
+    assert list(found.table.columns) == ["kind", "columns", "what", "fix"]
+    assert found.table["kind"].tolist() == ["exact-total"]
+    assert "<b>" not in found._repr_html_()
+    assert "bf.full()" in found._repr_html_()
+    assert isinstance(found, tuple)
+    clean = bf.Policy(Domain((from_dict("x", LINE),))).lint()
+    assert "nothing found" in clean._repr_html_()
+    assert clean.table.empty
