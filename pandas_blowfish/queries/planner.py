@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pandas_blowfish import markup
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.words import policy_html
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
@@ -19,6 +22,12 @@ from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.sum import plan_sum
 from pandas_blowfish.queries.workload import plan_workload
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+
+VERBS = (
+    *("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "kmeans"),
+    *("where", "groupby"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,17 +51,17 @@ class Planner:
         variables = {**caller.f_globals, **caller.f_locals}
         return replace(self, scope=self.scope.where(self.policy, expression, variables))
 
-    def groupby(self, columns: Any) -> Planner:
+    def groupby(self, columns: Columns) -> Planner:
         """Plan verbs for each combination of some columns' values."""
         return replace(self, scope=self.scope.groupby(self.policy, columns))
 
     def hist(
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any = 1,
-        bins: Any = None,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        bins: Bins | None = None,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -63,10 +72,10 @@ class Planner:
 
     def cumhist(
         self,
-        column: Any,
+        column: str,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -75,11 +84,11 @@ class Planner:
 
     def quantile(
         self,
-        column: Any,
-        q: Any = 0.5,
+        column: str,
+        q: Shares = 0.5,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -88,11 +97,11 @@ class Planner:
 
     def range(
         self,
-        columns: Any,
-        bounds: Any,
+        columns: Columns,
+        bounds: Bounds,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -101,11 +110,11 @@ class Planner:
 
     def marginal(
         self,
-        columns: Any,
+        columns: Columns | Sequence[Columns],
         *,
-        epsilon: Any = 1,
+        epsilon: Epsilon = 1,
         order: int | None = None,
-        strategy: str = "auto",
+        strategy: Strategy = "auto",
         post: bool | str = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -117,10 +126,10 @@ class Planner:
     def workload(
         self,
         matrix: Any,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -132,8 +141,8 @@ class Planner:
     def count(
         self,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
@@ -142,10 +151,10 @@ class Planner:
 
     def sum(
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
         rows: int | None = None,
@@ -155,10 +164,10 @@ class Planner:
 
     def mean(
         self,
-        columns: Any,
+        columns: Columns,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
         rows: int | None = None,
@@ -171,24 +180,28 @@ class Planner:
 
     def kmeans(
         self,
-        columns: Any,
-        k: Any,
+        columns: Columns,
+        k: int,
         *,
-        epsilon: Any = 1,
-        strategy: str = "auto",
-        scale: Any = True,
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
+        scale: bool | Mapping[str, Number] = True,
         rows: int | None = None,
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
     ) -> Plan:
         """Plan `df.blowfish.kmeans`; how fine it is depends on `rows`, 10,000 where nobody says."""
-        asked = {"epsilon": epsilon, "strategy": strategy, "scale": scale, "rows": rows}
+        asked: dict[str, Any] = {"epsilon": epsilon, "strategy": strategy, "scale": scale, "rows": rows}
         return plan_kmeans(self.policy, columns, k, **asked, known=self.rows, scope=self.scope)
 
     def __repr__(self) -> str:
-        scope = f" {self.scope.facts()}" if self.scope.facts() else ""
-        verbs = "hist, cumhist, quantile, range, marginal, workload, count, sum, mean, kmeans, where, groupby"
-        return f"Planner({verbs}){scope} for\n{self.policy!r}"
+        scope = f" {markup.one_line(self.scope.facts())}" if self.scope.facts() else ""
+        return f"Planner({', '.join(VERBS)}){scope} for\n{self.policy!r}"
+
+    def _repr_html_(self) -> str:
+        facts = {"verbs": ", ".join(VERBS), **self.scope.facts()}
+        shown = markup.folded("Policy", markup.Html(policy_html(self.policy)))
+        return markup.card("Planner: what a query would cost", markup.facts_table(facts), shown)
 
 
 Policy.planner = Planner

@@ -42,3 +42,13 @@ def test_a_plan_foretells_the_release():
     assert released.blowfish.receipt["scale"] == str(plan.scale)
     assert df.blowfish.budget.spent == plan.cost
     assert isinstance(plan.candidates, pd.DataFrame)
+
+
+def test_a_planner_in_a_notebook_lists_its_verbs():
+    """With filters, groups and the policy to open."""
+    plan = bf.datasets.patients_policy().plan.where("age < 18").groupby("sex")
+
+    shown = plan._repr_html_()
+
+    for part in ("cumhist", "age &lt; 18", "<details", "values up to 5 apart"):
+        assert part in shown
