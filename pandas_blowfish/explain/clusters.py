@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
-from pandas_blowfish.explain.places import name_of, plain
+from pandas_blowfish.explain.canvas import color_of
+from pandas_blowfish.explain.places import name_of, number_of, plain
 from pandas_blowfish.release import Receipt
 
 Floats = NDArray[np.float64]
@@ -84,14 +85,6 @@ def draw_clusters(
         _legend(axes, plain(", ".join(named)), len(titles))
 
 
-def color_of(axes: Any) -> Any:
-    """Return the next colour of the current style, so that releases on one Axes differ."""
-    (probe,) = axes.plot([], [])
-    color = probe.get_color()
-    probe.remove()
-    return color
-
-
 def _names(receipt: Receipt, columns: Any) -> list[str]:
     """Return the coordinates to draw."""
     known = [str(name) for name in receipt["coordinates"]]
@@ -130,8 +123,9 @@ def _stems(axes: Any, found: Clusters, bounds: tuple[Floats, Floats]) -> None:
         _write(axes, word, (x, top), (5 * side, 6), ACROSS[side], "bottom", colors[group], len(colors))
     axes.set_xlabel(plain(found.names[0]))
     axes.set_ylabel("size")
-    _thousands(axes.yaxis)
-    axes.margins(x=0.16, y=0.14)
+    _units(axes.xaxis)
+    axes.yaxis.set_major_formatter("{x:,.10g}")
+    axes.margins(x=0.16 if len(colors) == 1 else 0.24, y=0.14)
     if first and min(float(found.sizes.min()), float(np.nanmin([*bounds[0], 0.0]))) >= 0:
         axes.set_ylim(bottom=0)
 
@@ -157,7 +151,7 @@ def _markers(axes: Any, found: Clusters, bounds: tuple[Floats, Floats]) -> None:
     axes.set_ylabel(plain(found.names[1]))
     axes.margins(0.22)
     for axis in (axes.xaxis, axes.yaxis):
-        _thousands(axis)
+        _units(axis)
 
 
 def _write(axes: Any, word: str, at: Any, by: Any, across: str, up: str, color: Any, groups: int) -> None:
@@ -167,10 +161,10 @@ def _write(axes: Any, word: str, at: Any, by: Any, across: str, up: str, color: 
     axes.annotate(word, tuple(at), xytext=by, textcoords="offset points", **given)
 
 
-def _thousands(axis: Any) -> None:
-    from matplotlib.ticker import StrMethodFormatter
+def _units(axis: Any) -> None:
+    from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number_of(value)))
 
 
 def _legend(axes: Any, title: str, many: int) -> None:

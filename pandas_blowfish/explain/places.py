@@ -11,6 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+LONGEST = 26  # letters of a name
+STEPS = [1, 2, 2.5, 5, 10]  # between ticks
+LINE, LETTER = 11.0, 5.8  # points that a line of names is high, and a letter wide, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,10 @@ def numbers_of(values: Any) -> tuple[Floats, list[str] | None, bool]:
 
 
 def write_units(axis: Any, places: Places, label: str, *, many: bool = False) -> None:
-    """Write numbers, dates or names along an axis, where the missing values are, and what it shows."""
+    """Write numbers, dates or names along an axis, where the missing values are, and what it shows.
+
+    Of names as many are written as have room; `many` ones have no names at all.
+    """
     from matplotlib import ticker
 
     dates = _dates()
@@ -75,18 +81,18 @@ def write_units(axis: Any, places: Places, label: str, *, many: bool = False) ->
     axis.set_label_text(plain(label))
     if places.labels is not None:
         if not many:
-            names = [plain(textwrap.shorten(each, 28, placeholder="...")) for each in places.labels]
-            axis.set_ticks(np.arange(len(names)), names)
-            if axis.axis_name == "x" and sum(map(len, names)) + 2 * len(names) > 70:
-                axis.set_tick_params(rotation=90 if len(names) > 24 else 35)
+            _names(axis, places.labels)
         return
-    locator: Any = dates.AutoDateLocator() if places.dates else ticker.MaxNLocator(8)
+    wide = float((places.right - places.left).min(initial=np.inf)) >= 1
+    locator: Any = (
+        dates.AutoDateLocator() if places.dates else ticker.MaxNLocator(8, steps=STEPS, integer=wide)
+    )
     if places.missing is None:
-        form: Any = ticker.StrMethodFormatter("{x:.10g}")
+        form: Any = ticker.FuncFormatter(lambda value, _: number_of(value))
         if places.dates:  # what a concise formatter writes above an upright axis would hide the note
-            axis.set_major_locator(locator)
             upright = axis.axis_name == "y"
             form = dates.AutoDateFormatter(locator) if upright else dates.ConciseDateFormatter(locator)
+        axis.set_major_locator(locator)
         axis.set_major_formatter(form)
         return
     inside = places.left < places.missing - (places.right - places.left)
@@ -94,10 +100,35 @@ def write_units(axis: Any, places: Places, label: str, *, many: bool = False) ->
     ends = dates.num2date([low, high]) if places.dates else (low, high)
     marks = [mark for mark in locator.tick_values(*ends) if low <= mark <= high - 0.06 * (high - low)]
     form = dates.ConciseDateFormatter(locator)
-    names = form.format_ticks(marks) if places.dates else [f"{mark:.10g}" for mark in marks]
+    names = form.format_ticks(marks) if places.dates else [number_of(mark) for mark in marks]
     axis.set_ticks([*marks, places.missing], [*names, "missing"])
     if places.dates and form.get_offset():
         axis.set_label_text(plain(f"{label} ({form.get_offset()})"))
+
+
+def number_of(value: float) -> str:
+    """Return a number as an axis shows it: thousands apart from five digits on, so that years are years."""
+    return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
+
+
+def _names(axis: Any, labels: list[str]) -> None:
+    """Write names along an axis: at an angle where they are long, and only some where they are many."""
+    box = axis.axes.get_window_extent()
+    upright = axis.axis_name == "y"
+    room = float(box.height if upright else box.width) * 72 / axis.axes.figure.dpi  # in points
+    apart = max(-(-len(labels) * LINE // max(room, 1.0)), 1)
+    at = np.arange(0, len(labels), int(apart))
+    names = [plain(_shortened(labels[place])) for place in at]
+    turned: dict[str, Any] = {}
+    if not upright and (sum(map(len, names)) + 2 * len(names)) * LETTER > room:
+        steep = len(names) * 2.2 * LINE > room
+        turned = {"rotation": 90} if steep else {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    axis.set_ticks(at, names, **turned)
+
+
+def _shortened(name: str) -> str:
+    short = textwrap.shorten(name, LONGEST, placeholder="...")
+    return short if len(short) > 3 or len(name) <= 3 else f"{name[: LONGEST - 3]}..."
 
 
 def plain(text: str) -> str:

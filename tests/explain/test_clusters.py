@@ -114,7 +114,7 @@ def test_coordinates_can_be_chosen(asked, axes):
     ]:
         with pytest.raises(error):
             centres.blowfish.plot(ax=Figure().subplots(), columns=wrong)
-    with pytest.raises(ArgumentError, match="only a kmeans"):
+    with pytest.raises(ArgumentError, match="none to choose from"):
         asked.hist("sex", epsilon=1).blowfish.plot(columns=["x"])
 
 

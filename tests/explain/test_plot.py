@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.style import context
 
 import pandas_blowfish as bf
 from pandas_blowfish import errors
@@ -86,12 +87,12 @@ def test_hist_draws_counts_and_intervals(asked, axes):
     assert axes.get_xticklabels()[-1].get_text() == "missing"
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "count")
     assert axes.get_title(loc="left") == "hist('x')"
-    assert axes.texts[0].get_text() == "epsilon 1, 90% intervals"
+    assert axes.texts[0].get_text().startswith("epsilon 1, 90% intervals, typically \N{PLUS-MINUS SIGN} ")
 
 
 def test_groups_stand_side_by_side(asked, axes):
     """Each group has its colour and its name, and no two bars overlap."""
-    release = asked.hist(["sex", "grade"], epsilon=1)
+    release = asked.groupby("sex").hist("grade", epsilon=1)
 
     release.blowfish.plot(ax=axes)
 
@@ -187,7 +188,7 @@ def test_quantiles_of_groups_and_of_categories(asked, axes):
     assert [text.get_text() for text in axes.get_yticklabels()] == GRADES
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["F", "M"]
     assert axes.get_ylabel() == "grade"
-    assert "no error bars: categories have no distances" in axes.texts[0].get_text()
+    assert "no error bars: categories have no distances" in axes.texts[-1].get_text()
 
 
 def test_more_questions_keep_their_column(asked, axes):
@@ -200,7 +201,7 @@ def test_more_questions_keep_their_column(asked, axes):
 
     assert axes.get_ylabel() == "day"
     assert second.get_title(loc="left") == "hist('x').range([(0, 4)])"
-    assert "no error bars" in second.texts[0].get_text()
+    assert "no error bars" in second.texts[-1].get_text()
     assert not _whiskers(second)[0].size
 
 
@@ -215,7 +216,7 @@ def test_counts_are_one_bar(asked, axes):
     assert axes.get_title(loc="left") == "where('x < 5').count()"
     assert len(_whiskers(axes)[0]) == 1
     assert not _whiskers(second)[0].size
-    assert second.texts[0].get_text() == "epsilon 0, exact"
+    assert second.texts[-1].get_text() == "epsilon 0, exact"
 
 
 def test_what_depends_on_rows_has_no_bars(asked, axes):
@@ -252,7 +253,7 @@ def test_odd_names_are_drawn_as_they_are(axes):
     frame = pd.DataFrame({"$pay": ["$1", "$2"], "_g": ["_a", "b"]})
     df = frame.blowfish.protect(bf.Policy(domain), epsilon=1)
 
-    df.blowfish.hist(["_g", "$pay"], epsilon=1).blowfish.plot(ax=axes)
+    df.blowfish.groupby("_g").hist("$pay", epsilon=1).blowfish.plot(ax=axes)
     axes.figure.draw_without_rendering()
 
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [" _a", "b"]
@@ -298,6 +299,81 @@ def test_importing_the_library_does_not_import_matplotlib():
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert told.stdout.strip() == "False"
+
+
+def test_two_columns_are_a_heat_map(asked, axes):
+    """Counts by colour, the last column along the bottom; `columns` turns them round."""
+    release = asked.hist(["sex", "grade"], epsilon=1)
+    table = release["count"].unstack()
+
+    release.blowfish.plot(ax=axes)
+    turned = release.blowfish.plot(ax=axes.figure.add_subplot(), columns=["sex", "grade"])
+
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("grade", "sex")
+    assert np.allclose(axes.collections[0].get_array(), table)
+    assert (turned.get_xlabel(), turned.get_ylabel()) == ("sex", "grade")
+    assert np.allclose(turned.collections[0].get_array(), table.T)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["F", "M"]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # names are read from top to bottom
+
+
+def test_a_marginal_and_a_part_of_three_columns(asked, axes):
+    """Are heat maps too; all of three columns are series, or rows where those are many."""
+    asked.marginal(["grade", "sex"], epsilon=1).blowfish.plot(ax=axes)
+    three = asked.hist(["sex", "grade", "x"], epsilon=1)
+    part = three.loc["F"].blowfish.plot(ax=axes.figure.add_subplot())
+    many = asked.groupby("x").hist(["sex", "grade"], epsilon=1).blowfish.plot(ax=axes.figure.add_subplot())
+    few = asked.hist(["sex", "grade"], epsilon=1).loc[["F"]].blowfish.plot(ax=axes.figure.add_subplot())
+
+    assert axes.collections[0].get_array().shape == (3, 2)
+    assert (part.get_xlabel(), part.get_ylabel()) == ("x", "grade")
+    assert (many.get_xlabel(), many.get_ylabel()) == ("grade", "x, sex")
+    assert many.collections[0].get_array().shape == (22, 3)
+    assert few.collections[0].get_array().shape == (1, 3)
+    with pytest.raises(errors.ArgumentError, match=r"marginal\(\[\.\.\.\]\) of two columns"):
+        three.blowfish.plot(columns=["sex", "grade"])
+
+
+def test_sums_of_some_columns(asked, axes):
+    """`columns` picks among those of a sum; others are refused, and no figure is left behind."""
+    from matplotlib import pyplot
+
+    release, before = asked.sum(["x", "long"], epsilon=1), pyplot.get_fignums()
+
+    release.blowfish.plot(ax=axes, columns="long")
+
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["long"]
+    for wrong in ("sex", ["x", "sex"], [], 5):
+        with pytest.raises(errors.ArgumentError):
+            release.blowfish.plot(columns=wrong)
+    for wrong in ("sex", ["sex", "sex"], ["sex"], 5):
+        with pytest.raises(errors.ArgumentError):
+            asked.hist(["sex", "grade"], epsilon=1).blowfish.plot(columns=wrong)
+    with pytest.raises(errors.ArgumentError):
+        asked.kmeans(["x", "long"], 2, epsilon=1).blowfish.plot(columns="sex")
+    assert pyplot.get_fignums() == before
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_pictures_change_nothing_but_their_axes(asked, style):
+    """No setting of matplotlib's, no figure of pyplot's where Axes are given; words in the style's colour."""
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
+    with context(style):
+        before, figures = dict(mpl.rcParams), pyplot.get_fignums()
+        for release in (
+            asked.hist("x", epsilon=1),
+            asked.hist(["sex", "grade"], epsilon=1),
+            asked.cumhist("day", epsilon=1),
+            asked.quantile("long", [0.5], epsilon=1),
+            asked.sum(["x", "long"], epsilon=1),
+        ):
+            axes = Figure(layout="constrained").subplots()
+            assert release.blowfish.plot(ax=axes) is axes
+            axes.figure.draw_without_rendering()
+            assert axes.texts[-1].get_color() == mpl.rcParams["text.color"]
+        assert (dict(mpl.rcParams), pyplot.get_fignums()) == (before, figures)
 
 
 def test_a_box_of_several_columns_is_one_bar():
