@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish import markup
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.infer.total import total_interval
@@ -23,20 +23,40 @@ MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 Floats = NDArray[np.float64]
 
 
+PARTS = {  # of a receipt, as its views group them
+    "question": ("query", "verb", "columns", "groupby", "table", "derived", "name", "dataset", "answers"),
+    "cost": ("epsilon", "spent", "remaining"),
+    "noise": (
+        *("noise", "strategy", "sensitivity", "scale", "scale_low", "expected_squared_error"),
+        *("std_low", "std_high", "post", "shift_low", "shift_high", "at_most"),
+    ),
+    "promise": ("policy", "unit", "outside", "facts", "moved", "rule", "proof"),
+    "where to verify": ("entry", "hash", "time", "version"),
+}
+
+
 class Receipt(dict[str, Any]):
     """What an outsider needs to use the numbers: a flat, JSON-able dict with a readable view."""
 
+    def parts(self) -> dict[str, dict[str, Any]]:
+        """Return what it states, grouped as a reader asks: the question, its cost, the noise, ..."""
+        groups = {part: {key: self[key] for key in keys if key in self} for part, keys in PARTS.items()}
+        known = {"kind", *(key for keys in PARTS.values() for key in keys)}
+        groups["more"] = {str(key): value for key, value in self.items() if key not in known}
+        return {part: stated for part, stated in groups.items() if stated}
+
     def __repr__(self) -> str:
-        width = max(map(len, self), default=0)
-        return "\n".join(["Receipt", *(f"  {key.ljust(width)}  {value}" for key, value in self.items())])
+        lines = ["Receipt"]
+        width = max((len(markup.one_line(key, 40)) for key in self), default=0)
+        for part, stated in self.parts().items():
+            shown = {markup.one_line(key, 40).ljust(width): value for key, value in stated.items()}
+            lines += [f" {part}", markup.text_facts(shown)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
-            for key, value in self.items()
-        )
-        return f"<table><caption>Receipt</caption>{rows}</table>"
+        tables = [markup.facts_table(stated, part) for part, stated in self.parts().items()]
+        verify = "ledger.verify(release.blowfish.receipt) compares it with the ledger."
+        return markup.card("Receipt", *tables, markup.note(verify))
 
 
 def receipt_of(frame: pd.DataFrame) -> Receipt:
@@ -64,11 +84,12 @@ def with_receipt(
 def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
-    Quantiles are an exception: theirs are `law.widest` released errors around the released value. Of sums
-    over noisy counts the true answer is that of values rounded to the middle of their cells. Sizes of
-    a `kmeans` are about the noise in the bins of a cluster, `law.widest` standard errors of it: where the
-    border of two clusters cuts bins, or many small counts are shaped, the rows that `assign` finds may lie
-    outside, the more often the more rows there are.
+    Sums and means are those of the values themselves, though these are read as the middles of their cells; a
+    sum is refused where the number of its rows is secret and nothing bounds it. There are two exceptions.
+    Quantiles have `law.widest` released errors around the released value, which are about the noise in the
+    counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
+    cluster, `law.widest` standard errors of it: where the border of two clusters cuts bins, or many small
+    counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
@@ -184,8 +205,7 @@ def _around(receipt: Receipt, value: pd.Series[Any], std: pd.Series[Any], level:
     width: Any = widest(level) * std
     if pd.api.types.is_datetime64_any_dtype(value.dtype):
         step = width.fillna(pd.Timedelta(0))
-        stamps = [pd.Timestamp(int(receipt[end]), tz="UTC") for end in ("least", "most")]
-        least, most = (np.datetime64(stamp.tz_localize(None)) for stamp in stamps)
+        least, most = (np.datetime64(int(receipt[end]), "ns") for end in ("least", "most"))
         zone = value.dt.tz
         plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
         ends: list[Any] = [np.maximum(plain - step, least), np.minimum(plain + step, most)]

@@ -49,7 +49,7 @@ def test_the_receipt_is_flat_json_and_complete():
     assert receipt["hash"] == df.blowfish.ledger.entries["hash"].iloc[-1]
     assert df.blowfish.ledger.verify(receipt)
     assert "Receipt" in repr(receipt)
-    assert "<table>" in receipt._repr_html_()
+    assert "<table" in receipt._repr_html_()
 
 
 def test_shaped_counts_agree_with_what_is_exact():
@@ -132,6 +132,52 @@ def test_the_ledger_refuses_a_receipt_with_other_costs():
     for change in ({"epsilon": "1/1000"}, {"remaining": "5"}, {"query": "hist('y')"}, {"scale": "1"}):
         with pytest.raises(bf.errors.LedgerTamperedError):
             df.blowfish.ledger.verify({**receipt, **change})
+
+
+FORGED = {
+    "policy": "bf1-0000",
+    "strategy": "dawa",
+    "noise": "none",
+    "unit": "guest_id",
+    "outside": "clip",
+    "verb": "cumhist",
+    "columns": [],
+    "sensitivity": "0",
+    "name": "other",
+    "time": "2020-01-01T00:00:00",
+}
+
+
+@pytest.mark.parametrize("key", FORGED)
+def test_a_forged_receipt_is_told_apart(key):
+    """Whatever the ledger knows of a release is compared; the receipt is named, not the ledger blamed."""
+    df = bf.datasets.patients(50).blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
+    free = df.blowfish.count(epsilon="0.1").blowfish.receipt
+    receipt = df.blowfish.hist("sex", epsilon="0.1").blowfish.receipt
+    ledger = df.blowfish.ledger
+
+    with pytest.raises(bf.errors.LedgerTamperedError, match=rf"another {key}[^?]*was the receipt changed"):
+        ledger.verify({**receipt, key: FORGED[key]})
+
+    assert ledger.verify(receipt)
+    assert ledger.verify(free)
+
+
+def test_receipts_of_derived_answers_verify():
+    """What a release tells besides carries its receipt, under facts recorded since too."""
+    df = bf.datasets.patients(50).blowfish.protect(bf.datasets.patients_policy(), epsilon=9, dataset="facts")
+    cum = df.blowfish.cumhist("age", epsilon="0.1")
+    df.blowfish.ledger.record_exact("facts", bf.Count("age < 18"))
+    later = df.blowfish.hist("sex", epsilon="0.1")
+
+    for frame in (cum, cum.blowfish.quantile([0.5]), cum.blowfish.hist(bins=10), later):
+        assert df.blowfish.ledger.verify(frame.blowfish.receipt)
+
+
+def test_a_path_is_no_receipt():
+    """A file's name is not taken for a hash that the ledger lost."""
+    with pytest.raises(bf.errors.ArgumentError, match="json"):
+        bf.Ledger().verify("ages.receipt.json")
 
 
 @pytest.mark.parametrize(
@@ -250,3 +296,16 @@ def test_clusters_are_saved_with_their_receipt(ending, tmp_path):
         assert back.blowfish.receipt == centres.blowfish.receipt
         pd.testing.assert_frame_equal(back.blowfish.interval(), centres.blowfish.interval())
         assert "Receipt" in back.blowfish._repr_html_()
+
+
+def test_a_receipt_is_grouped_as_a_reader_asks():
+    """Question, cost, noise, promise, where to verify; what it says besides comes last, all of it escaped."""
+    receipt = _protected([1, 2, 3], epsilon=1).blowfish.hist("x", epsilon=1).blowfish.receipt
+
+    parts = type(receipt)({**receipt, "<b>": "<i>" * 500}).parts()
+    shown = type(receipt)({**receipt, "<b>": "<i>" * 500})._repr_html_()
+
+    assert list(parts) == ["question", "cost", "noise", "promise", "where to verify", "more"]
+    assert {key for part in parts.values() for key in part} == {*receipt, "<b>"} - {"kind"}
+    assert not [tag for tag in ("<b>", "<i>") if tag in shown]
+    assert " cost\n" in repr(receipt)

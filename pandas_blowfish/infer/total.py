@@ -12,18 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError
+from pandas_blowfish.infer.middles import SLACK, widened
 from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.law import reach, variance
 from pandas_blowfish.plan.strategy.total import Column, Sums
-from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.policy.exact import exact
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
 FEW = 10_000  # answers that are worked out as fractions
-LISTED = 100  # answers whose public row counts a receipt lists
-SLACK = 1e-12  # of an answer, for what rounding to floats may move it
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,62 +97,20 @@ def _mean(
     return moved, unit * np.sqrt(noise[0] + (moved / unit) ** 2 * noise[1]) / many
 
 
-def facts(measurement: Sums, solved: Estimated) -> dict[str, Any]:
-    """Return what the interval of a released sum or mean is read by, as plain data, column by column."""
-    columns, scales = measurement.columns, measurement.total_scales
-    bounds = [_edges(*pair) for pair in zip(columns, measurement.rounding, strict=True)]
-    counts = [
-        None if column.count is None else str(0 if column.exact else scales[len(columns) + column.count])
-        for column in columns
-    ]
-    return {
-        "asked": [column.attribute.name for column in columns],
-        "units": [str(column.lattice.unit) for column in columns],
-        "origins": [str(column.lattice.origin) for column in columns],
-        "scales": [str(scale) for scale in scales[: len(columns)]],
-        "count_scales": counts,
-        "least": [None if low is None else str(low) for low, _ in bounds],
-        "most": [None if high is None else str(high) for _, high in bounds],
-        "rounding": [str(most) for most in measurement.rounding],
-        "counted": _counted(measurement, solved),
-    }
-
-
-def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
-    """Return the least and the greatest value that can be counted, of the cells that can be."""
-    if column.bounds is None:
-        return None, None
-    low, high = column.bounds[0] - rounding, column.bounds[1] + rounding
-    if isinstance(column.attribute, Grid):
-        return max(low, column.attribute.low), min(high, column.attribute.high)
-    return low, high
-
-
-def _counted(measurement: Sums, solved: Estimated) -> dict[str, int]:
-    """Return how many rows each sum is of where that is public, by its label; of many sums the most."""
-    known = np.flatnonzero(~np.isnan(solved.counts)).tolist()
-    if measurement.verb != "sum" or not any(measurement.rounding) or not known:
-        return {}
-    if len(measurement.index) > LISTED:
-        return {"": int(np.nanmax(solved.counts))}
-    return {str(measurement.index[number]): int(solved.counts[number]) for number in known}
-
-
 def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any) -> tuple[Any, Any]:
     """Return low and high of each released sum or mean.
 
     Proof note:
         Requires: rows of a release as its verb returned it.
         Ensures:  P(low <= true answer <= high) >= level, row by row; of a mean, where it has any rows. The
-                  truth is that of the values themselves; of sums over noisy counts, of their cells' middles.
+                  truth is that of the values themselves, not of the middles of their cells.
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, and the mean between the extreme quotients, within the declared bounds. Each value
-                  is off from what it is added up as by the receipt's `rounding` at most, so is a mean, and a
-                  sum by that times its rows.
+                  `level`, and the mean between the extreme quotients, within the declared bounds. What
+                  reading values as the middles of their cells adds to that is in the note of `widened`.
         Checked:  tests/infer/test_total.py::test_intervals_cover,
-                  tests/infer/test_total.py::test_intervals_cover_the_values_themselves
+                  tests/infer/test_middles.py::test_intervals_cover_the_values_themselves
     """
     asked = list(receipt["asked"])
     codes = np.zeros(len(release), dtype=np.int64)
@@ -179,49 +135,11 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         moved, rounding = value[rows] - start, 1 / std[rows] if dated else np.zeros(int(rows.sum()))
         ends = _mean_bounds(column, origin, moved, std[rows], rounding, level, receipt["post"])
         low[rows], high[rows] = (start + end for end in ends)
-    low, high = _widened(receipt, release.index, codes, origins if dated else None, low, high)
+    low, high = widened(receipt, release.index, codes, origins if dated else None, (low, high))
     if not dated:
         return low, high
     like = release["value"]
     return _stamps(low, origins, codes, like), _stamps(high, origins, codes, like)
-
-
-def _widened(
-    receipt: Mapping[str, Any],
-    index: pd.Index[Any],
-    codes: Ints,
-    origins: list[Fraction] | None,
-    low: Floats,
-    high: Floats,
-) -> tuple[Floats, Floats]:
-    """Return bounds of sums or means of the values themselves from those of what they are added up as."""
-    rounding = [Fraction(text) for text in receipt.get("rounding", ["0"] * len(receipt["asked"]))]
-    if not any(rounding):
-        return low, high
-    off = np.array([float(most) * (1 + SLACK) for most in rounding])[codes]
-    ends = [
-        [np.nan if text is None else Fraction(text) for text in receipt[key]] for key in ("least", "most")
-    ]
-    if receipt["verb"] == "sum":
-        counted = receipt["counted"]
-        most = max(counted.values(), default=0)
-        public = np.array([text == "0" for text in receipt["count_scales"]])[codes]
-        off *= np.where(public, [counted.get(str(label), most) for label in index], 0)
-        ends = [
-            [0 if end >= 0 else -np.inf for end in ends[0]],
-            [0 if end <= 0 else np.inf for end in ends[1]],
-        ]
-    starts = origins or [Fraction(0)] * len(rounding)
-    floor, ceiling = (
-        np.array([float(end - start) for end, start in zip(line, starts, strict=True)])[codes]
-        for line in ends
-    )
-    low, high = low - off, high + off
-    if not receipt["post"]:
-        return low, high
-    held = (off > 0) & ~np.isnan(floor) & np.isfinite(low) & np.isfinite(high)
-    low, high = (np.where(held, np.clip(end, floor, ceiling), end) for end in (low, high))
-    return low, high
 
 
 def _sum_bounds(

@@ -166,6 +166,29 @@ def rounding(found: Lattice) -> Fraction:
     return most
 
 
+def lightest(found: Lattice, bounds: tuple[Fraction, Fraction] | None) -> Fraction:
+    """Return the least absolute number that a row is added up as; 0 where some cells lie on either side of 0.
+
+    Args:
+        found: The weights.
+        bounds: The representatives of the cells that can be counted; None without bounds.
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> found = lattice(integers("age", 10, 29, 10))
+        >>> lightest(found, (Fraction(29, 2), Fraction(49, 2)))
+        Fraction(29, 2)
+    """
+    attribute = found.attribute
+    if bounds is None or found.last is None:
+        return Fraction(0)
+    moved = Fraction(0)
+    if isinstance(attribute, Grid):
+        ends = ((0, found.first), (attribute.cells - 1, found.last))  # all but the last are moved alike
+        moved = max(abs(found.origin + found.unit * w - representative(attribute, cell)) for cell, w in ends)
+    return max(bounds[0] - moved, -bounds[1] - moved, Fraction(0))
+
+
 def extremes(attribute: Attribute, kept: NDArray[np.bool_] | None = None) -> tuple[int, int]:
     """Return the cells with the least and the greatest representative, of all cells or of those kept."""
     if not isinstance(attribute, Values) and kept is None:

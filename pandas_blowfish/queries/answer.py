@@ -20,6 +20,7 @@ from pandas_blowfish.kernel.reprice import policy_of
 from pandas_blowfish.plan.choose import priced, reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
@@ -136,6 +137,7 @@ def _receipt(
         "shift_low": solved.shift[0],
         "shift_high": solved.shift[1],
         "at_most": solved.most,
+        **_known(plan, binding["rows"]),
         "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
         "moved": plan.price.moved,
         "rule": plan.price.rule if plan.policy.constraints else None,
@@ -149,3 +151,16 @@ def _receipt(
         "entry": measured.entry.id,
         "hash": measured.entry.hash,
     }
+
+
+def _known(plan: Plan, rows: int) -> dict[str, Any]:
+    """Return what intervals and later questions need: public rows of a sum, declared ends of cut bins."""
+    if plan.query["verb"] == "sum":
+        return {"rows": int(rows) if plan.policy.rows_public else None}
+    if plan.query["verb"] not in ("hist", "cumhist", "quantile"):
+        return {}
+    inner = plan.domain[str(plan.index.names[-1])]
+    if not isinstance(inner, Grid) or inner.single:
+        return {}
+    ends = (inner.low, inner.high)
+    return {"declared": [float(end) if inner.kind == "float" else int(end) for end in ends]}

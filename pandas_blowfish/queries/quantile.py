@@ -73,9 +73,9 @@ def frame_of(
     """Return `value` and `std` by share, groups outermost."""
     everywhere = np.zeros((len(positions), 1), dtype=bool)
     rising = monotone(positions, np.array([0]), everywhere)
-    axis = Axis.of(cells)
+    axis = Axis.of(cells, receipt.get("declared"))
     values, std = quantiles(rising, spread, axis, np.array(q))
-    receipt = {**receipt, "least": float(axis.low.min()), "most": float(axis.high.max())}
+    receipt = {**receipt, "least": axis.ends[0], "most": axis.ends[1]}
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
     if groups is not None:
         pairs = groups.repeat(len(q)).to_frame(index=False)

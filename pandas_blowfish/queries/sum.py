@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
+from pandas_blowfish.infer.middles import facts
 from pandas_blowfish.infer.solved import Solved
-from pandas_blowfish.infer.total import Estimated, facts, instants
+from pandas_blowfish.infer.total import Estimated, instants
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.strategy.total import Sums
@@ -85,7 +86,7 @@ def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataF
         std = pd.to_timedelta(np.rint(np.minimum(std, 2.0**62)), unit="ns")
     errors = solved.std[(solved.std > 0) & np.isfinite(solved.std)]
     more = {
-        **facts(measured, solved),
+        **facts(measured, solved.counts),
         "by_column": bool(plan.query.get("by_column", len(measured.columns) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),

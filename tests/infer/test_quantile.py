@@ -72,6 +72,40 @@ def test_the_error_is_how_far_one_standard_error_moves_it():
     assert std.tolist() == [2]
 
 
+@pytest.mark.parametrize("error", [1.0, 4.0, 16.0])
+def test_the_error_inside_a_bin_is_linear_too(error):
+    """A hundred rows in a bin of ten: an error of a row moves the value by a tenth, not to the bin's edge."""
+    bins = pd.interval_range(0.0, 30.0, freq=10, closed="left")
+    positions, spread = np.array([[0.0, 100, 200, 300]]), np.array([[0.0, error, error, 0]])
+
+    values, std = quantiles(positions, spread, Axis.of(bins), np.array([0.5]))
+
+    assert values.tolist() == [15]
+    assert std == pytest.approx([error / 10])
+
+
+def test_bins_that_bounds_cut_end_there():
+    """Of numbers, of whole ones and of instants to the nanosecond; rows lie evenly in what is left."""
+    ratings = Axis.of(pd.interval_range(1.0, 6.0, closed="left"), (1.0, 5.0))
+    half = Axis.of(pd.interval_range(0.0, 20.0, freq=10, closed="left"), (0.0, 15.0))
+    whole = Axis.of(pd.IntervalIndex.from_arrays([0, 4, 8], [3, 7, 9], closed="both"), (0, 9))
+    last = pd.Timestamp("2025-01-02 23:59:59.999999999")
+    breaks = pd.date_range("2025-01-01", periods=3)
+    days = Axis.of(pd.IntervalIndex.from_breaks(breaks, closed="left"), (breaks[0].value, last.value))
+
+    for axis, q, wanted in (
+        (ratings, [0, 0.9, 1], [1, 5, 5]),
+        (half, [0.5, 0.75, 1], [10, 12.5, 15]),
+        (whole, [1], [9]),
+        (days, [0, 1], [breaks[0], last]),
+    ):
+        positions = np.arange(len(axis.low) + 1, dtype=float)[None, :]
+        values, std = quantiles(positions, 0.3 * (positions > 0), axis, np.array(q, dtype=float))
+
+        assert list(values) == wanted
+        assert not pd.isna(std).any()
+
+
 def test_an_exact_end_does_not_make_its_quantile_exact():
     """The last row is where the noisy curve first gets there, asked alone or with others."""
     positions, spread = np.array([[0.0, 5, 5, 6]]), np.array([[0.0, 2, 2, 0]])

@@ -1,7 +1,5 @@
 """Sums and means from noisy totals: exact where nothing is noisy, and covered where something is."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -194,72 +192,3 @@ def test_instants_stay_within_what_pandas_holds():
     assert pd.isna(found[1])
     assert found[2].year > 2100
     assert str(found.tz) == "Europe/Paris"
-
-
-def _values(kind):
-    """Return a column in cells, of which half the rows are 0, and its policy."""
-    draw = np.random.default_rng(8)
-    spec = (
-        {"type": "float", "step": 1}
-        if kind == "endless"
-        else {"type": "float", "min": 0, "max": 50, "step": 1}
-    )
-    secrets = {"x": bf.threshold(2)} if kind == "endless" else {"x": bf.full()}
-    policy = bf.Policy(
-        Domain((from_dict("x", spec), integers("g", 0, 2))), secrets={**secrets, "g": bf.public()}
-    )
-    values = np.where(draw.random(20_000) < 0.9, 0.0, draw.random(20_000) * 50)
-    return policy, pd.DataFrame({"x": values, "g": np.minimum(np.arange(20_000) // 9_000, 1)})
-
-
-@pytest.mark.parametrize("kind", ["bounded", "endless"])
-@pytest.mark.parametrize("post", [True, False])
-def test_intervals_cover_the_values_themselves(kind, post):
-    """Of means, and of sums of public numbers of rows, though values are read as the middle of their cell."""
-    policy, frame = _values(kind)
-    df = frame.blowfish.protect(policy, epsilon=1_000)
-    truth = frame.groupby("g")["x"]
-
-    for verb in ("sum", "mean"):
-        alone = getattr(df.blowfish, verb)("x", epsilon=20, post=post)
-        groups = getattr(df.blowfish.groupby("g"), verb)("x", epsilon=20, post=post)
-        apart = abs(alone["value"].iloc[0] - getattr(frame["x"], verb)())
-        bounds, each = alone.blowfish.interval(), groups.blowfish.interval()
-
-        assert apart > 8 * alone["std"].iloc[0]
-        assert bounds["low"].iloc[0] <= getattr(frame["x"], verb)() <= bounds["high"].iloc[0]
-        wanted = getattr(truth, verb)()
-        assert (each.loc[[0, 1], "low"] <= wanted).all()
-        assert (wanted <= each.loc[[0, 1], "high"]).all()
-        assert alone.blowfish.receipt["rounding"] == ["1/2"]
-        assert json.loads(json.dumps(groups.attrs)) == groups.attrs
-        some = groups.iloc[[1]].blowfish.interval()
-        assert some.iloc[0].tolist() == each.iloc[1].tolist()
-    if kind == "bounded" and post:
-        assert (each.loc[[0, 1], "low"] >= 0).all()
-
-
-def test_many_sums_are_widened_by_the_largest(monkeypatch):
-    """A receipt does not list thousands of row counts."""
-    monkeypatch.setattr("pandas_blowfish.infer.total.LISTED", 2)
-    policy, frame = _values("bounded")
-    groups = frame.blowfish.protect(policy, epsilon=10).blowfish.groupby("g").sum("x", epsilon=1)
-    bounds = groups.blowfish.interval()
-
-    assert groups.blowfish.receipt["counted"] == {"": 11_000}
-    assert (bounds["high"] - groups["value"] >= 5_500).all()
-
-
-def test_sums_over_noisy_counts_say_that_values_are_rounded():
-    """Their interval is that of the middles; the plan's view says so, and how far values are off."""
-    noisy, public = POLICY.plan.where("x >= 7").sum("pay"), POLICY.plan.mean("pay")
-    frame = _frame(noisy, _drawn(noisy, 1)[1], True)
-    width = (frame.blowfish.interval()["high"] - frame["value"]).iloc[0]
-
-    assert frame.attrs["blowfish"]["counted"] == {}
-    assert width < 20 * frame["std"].iloc[0]
-    assert "noisy counts leave that out" in noisy.facts()["values"]
-    assert public.facts()["values"] == "read as the middle of their cell: off by up to 4.5 each"
-    assert "off by up to 0 days 12:00:00 each" in repr(POLICY.plan.mean("d"))
-    assert "4.5 (pay)" in POLICY.plan.mean(["x", "pay"]).facts()["values"]
-    assert "values" not in POLICY.plan.mean("x").facts()

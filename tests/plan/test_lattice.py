@@ -12,6 +12,7 @@ from pandas_blowfish.plan.lattice import (
     common,
     extremes,
     lattice,
+    lightest,
     nearest,
     ones,
     representative,
@@ -160,3 +161,22 @@ def test_rounding_is_the_farthest_a_value_is_from_what_it_weighs():
     assert rounding(lattice(from_dict("x", {"type": "integer", "values": [7, 3, 9]}))) == 0
     assert rounding(lattice(from_dict("x", {"type": "float", "step": "0.5"}))) == Fraction(1, 4)
     assert rounding(lattice(from_dict("x", {"type": "integer"}))) == 0
+
+
+def test_the_lightest_row(make_policy):
+    """No cell that can be counted is added up as less; 0 where cells lie on both sides of it."""
+    for number in range(300):
+        draw = random.Random(number)
+        (attribute,) = make_policy(draw, 1, 5).domain
+        if attribute.kind == "category":
+            continue
+        for centre in (None, extremes(attribute)):
+            found = lattice(attribute, centre)
+            bounds = tuple(representative(attribute, cell) for cell in extremes(attribute))
+            worth, least = _worth(found), lightest(found, bounds)
+
+            assert 0 <= least <= min(abs(each) for each in worth)
+            if min(worth) * max(worth) <= 0:
+                assert least == 0
+            elif not rounding(found):
+                assert least == min(abs(each) for each in worth)

@@ -1,5 +1,7 @@
 """quantile: values of the column, read off cumulative counts."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +109,74 @@ def test_intervals_of_quantiles_cover_at_flat_ends():
         inside += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
 
     assert (inside / 200 > 0.85).all()
+
+
+LAST = "2026-01-31 23:59:59.999999999+01:00"
+CUT = bf.Policy(
+    Domain(
+        (
+            from_dict("rating", {"type": "float", "min": 1, "max": 5, "step": 1, "nullable": True}),
+            integers("stay", 0, 9, 4),
+            from_dict(
+                "day",
+                {"type": "datetime", "min": "2026-01-01 00:00+01:00", "max": LAST}
+                | {"step": "2D", "tz": "Europe/Paris"},
+            ),
+        )
+    ),
+    secrets={"rating": bf.full(), "stay": bf.full(), "day": bf.threshold("2D")},
+)
+
+
+@pytest.mark.parametrize("column", ["rating", "stay", "day"])
+@pytest.mark.parametrize("epsilon", ["1/50", 100])
+def test_nothing_leaves_the_declared_bounds(column, epsilon):
+    """Neither values nor intervals nor the receipt, though the last bin ends beyond them; on releases too."""
+    last = pd.Timestamp("2026-01-31 23:59:59.999999999", tz="Europe/Paris")
+    rows = pd.DataFrame({"rating": [4.0, 5.0, 5.0, None] * 50, "stay": [8, 9] * 100, "day": last})
+    asked, q = rows.blowfish.protect(CUT, epsilon=10**4).blowfish, [0, 0.3, 0.9, 1]
+    bounds = {"rating": (1, 5), "stay": (0, 9), "day": (pd.Timestamp("2026-01-01", tz="Europe/Paris"), last)}
+    low, high = bounds[column]
+
+    counts = [asked.cumhist(column, epsilon=epsilon), asked.hist(column, epsilon=epsilon)]
+    read = [each.blowfish.quantile(q) for each in counts]
+    read += [asked.quantile(column, q, epsilon=epsilon), counts[1].blowfish.cumhist().blowfish.quantile(q)]
+    for found in read:
+        edges = found.blowfish.interval(0.999)
+        for each in (found["value"], edges["low"], edges["high"]):
+            assert ((each >= low) & (each <= high)).all()
+        ends = [found.attrs["blowfish"][end] for end in ("least", "most")]
+        assert ends == ([low, high] if column != "day" else [low.value, high.value])
+        assert json.loads(json.dumps(found.attrs)) == found.attrs
+
+
+def test_releases_of_before_bounds_were_told_end_with_their_cells():
+    """Their receipts do not say where the last bin is cut."""
+    rows = pd.DataFrame(
+        {"rating": [5.0] * 50, "stay": 1, "day": pd.Timestamp("2026-01-02", tz="Europe/Paris")}
+    )
+    old = rows.blowfish.protect(CUT, epsilon=100).blowfish.hist("rating", epsilon=50)
+    del old.attrs["blowfish"]["declared"]
+
+    assert 5 < old.blowfish.quantile(0.5)["value"].item() < 6
+
+
+def test_intervals_inside_bins_cover_what_exact_counts_tell():
+    """Noise alone is what they are about; and they are far shorter than a bin of many rows."""
+    draw = np.random.default_rng(4)
+    rows = pd.DataFrame({"pay": np.clip(draw.normal(60, 15, 4_000), 0, 100)})
+    policy = bf.Policy(Domain((POLICY.domain["pay"],)), secrets={"pay": bf.full()})
+    df, q = rows.blowfish.protect(policy, epsilon=10**9), [0.1, 0.5, 0.9]
+    truth = df.blowfish.quantile("pay", q, epsilon=10**6)["value"].to_numpy()
+    inside = np.zeros(len(q))
+
+    for _ in range(150):
+        found = df.blowfish.quantile("pay", q, epsilon="1/2")
+        bounds = found.blowfish.interval(0.9)
+        inside += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
+        assert (found["std"] < 0.5).all()
+
+    assert (inside / 150 > 0.85).all()
 
 
 def test_how_wrong_dawa_is_is_not_told():

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.lattice import Lattice, Total, rounding
+from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.rows import MAX_NONZEROS
 from pandas_blowfish.plan.scales import Scales
@@ -126,6 +126,11 @@ class Sums:
     def rounding(self) -> tuple[Fraction, ...]:
         """Return, column by column, the most by which a value differs from what it is added up as."""
         return tuple(rounding(column.lattice) for column in self.columns)
+
+    @property
+    def lightest(self) -> tuple[Fraction, ...]:
+        """Return, column by column, the least absolute number a row is added up as, or 0."""
+        return tuple(lightest(column.lattice, column.bounds) for column in self.columns)
 
     @property
     def noisy_counts(self) -> bool:
