@@ -128,6 +128,10 @@ class FrameError(BlowfishError, ValueError):
         super().__init__(_message(f"{problem}.", fix=fix))
 
 
+class DataFileError(FrameError):
+    """A file of rows cannot be read; says where, and shows nothing of a row."""
+
+
 class OutsideDomainError(FrameError):
     """Some row holds a value, or a null, that its column does not declare."""
 
@@ -137,7 +141,8 @@ class OutsideDomainError(FrameError):
             f"rows lie outside the declared domain of {names}",
             columns=columns,
             fix="bf.check(frame, policy) counts them; mend the rows, widen the schema, "
-            'declare nullable=True, or say outside="clip" for ordered columns.',
+            'declare nullable=True, say outside="clip" for ordered columns, '
+            "or leave the column out of the schema if no query needs it.",
         )
 
 
@@ -194,13 +199,10 @@ class LedgerNotFoundError(LedgerError, FileNotFoundError):
 
     def __init__(self, location: str) -> None:
         self.location = location
-        super().__init__(
-            _message(
-                f"ledger {location!r} does not exist here; a lost ledger is never replaced by a new one.",
-                fix="give the right path, or restore the file. An in-memory ledger lives in one process: "
-                'to share a frame between processes protect it with ledger="budget.db".',
-            )
-        )
+        what = f"ledger {location!r} does not exist here; a lost ledger is never replaced by a new one."
+        fix = "give the right path, or restore the file. An in-memory ledger lives in one process: "
+        fix += 'to share a frame between processes protect it with ledger="budget.db".'
+        super().__init__(_message(what, fix=fix))
 
 
 class UnknownDatasetError(LedgerError, KeyError):
@@ -218,10 +220,10 @@ class UnknownDatasetError(LedgerError, KeyError):
 class LedgerTamperedError(LedgerError):
     """The hash chain does not hold: an entry was edited, deleted, reordered or cut off."""
 
-    def __init__(self, entry: int | None, problem: str) -> None:
+    def __init__(self, entry: int | None, problem: str, fix: str = "") -> None:
         self.entry, self.problem = entry, problem
         where = f"entry {entry}: " if entry is not None else ""
-        super().__init__(_message(f"{where}{problem}.", fix="restore the ledger from a trusted copy."))
+        super().__init__(_message(f"{where}{problem}.", fix=fix or "restore the ledger from a trusted copy."))
 
 
 class LedgerKeyError(LedgerError):
@@ -237,14 +239,10 @@ class InsufficientBudgetError(LedgerError):
 
     def __init__(self, dataset: str, requested: Fraction, remaining: Fraction, total: Fraction) -> None:
         self.dataset, self.requested, self.remaining, self.total = dataset, requested, remaining, total
-        super().__init__(
-            _message(
-                f"dataset {dataset!r}: requested {requested}, remaining {remaining}, total {total}.",
-                f"epsilon <= {remaining}" if remaining else "only answers that cost 0",
-                "ask with a smaller epsilon, reuse an earlier release by its name=, "
-                "or raise the total on the record with Ledger.raise_budget.",
-            )
-        )
+        what = f"dataset {dataset!r}: requested {requested}, remaining {remaining}, total {total}."
+        fix = "ask with a smaller epsilon, reuse an earlier release by its name=, "
+        fix += "or raise the total on the record with Ledger.raise_budget."
+        super().__init__(_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix))
 
 
 class ClosedDatasetError(LedgerError):
@@ -281,8 +279,9 @@ class PolicyMismatchError(LedgerError, ValueError):
 
     def __init__(self, dataset: str, what: str, facts: Sequence[str] = ()) -> None:
         self.dataset, self.what, self.facts = dataset, what, list(facts)
-        allowed = "the same one, with all facts recorded since or with none of them; without public facts "
-        allowed += "also one that implies it"
+        allowed = "the same one"
+        if what == "policy":
+            allowed += ", with all facts recorded since or none; without facts also one that implies it"
         fix = "protect with the first one, or use another dataset name (a new budget, on the record)."
         if facts:
             named = f"{', '.join(self.facts[:5])}{', ...' if len(facts) > 5 else ''}"

@@ -190,7 +190,14 @@ def _identity(location: str) -> tuple[int, int] | None:
 
 def _connect_file(location: str, create: bool) -> sqlite3.Connection:
     """Return a connection to a ledger file, or to an empty one to `create` it in; harm no other file."""
-    connection = _connect(f"{Path(location).as_uri()}?mode={'rwc' if create else 'rw'}")
+    how = "rwc" if create else "rw"
+    if (
+        not create
+        and not os.access(os.path.dirname(location), os.W_OK)
+        and not os.path.exists(f"{location}-wal")
+    ):
+        how = "ro&immutable=1"  # a copy on read-only media, which nobody changes
+    connection = _connect(f"{Path(location).as_uri()}?mode={how}")
     try:
         if os.stat(location).st_nlink > 1:  # each name would have a -wal of its own
             raise LedgerError(f"{location!r} is one of several hard links to a ledger.\n{_FIX}")

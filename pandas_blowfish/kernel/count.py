@@ -203,10 +203,10 @@ def compared(
     return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def unplaced(frame: pd.DataFrame, attribute: Attribute) -> tuple[int, int]:
+def unplaced(frame: pd.DataFrame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
     """Return how many rows of a column are missing, and how many outside its domain."""
     missing = outside = 0
-    for codes in _codes(frame, attribute, clip=False):
+    for codes in _codes(frame, attribute, clip=clip):
         missing += int((codes == missing_code(attribute)).sum())
         outside += int((codes == OUTSIDE).sum())
     return missing, outside

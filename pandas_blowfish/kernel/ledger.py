@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandas_blowfish import errors
 from pandas_blowfish.kernel import chain, state
 from pandas_blowfish.kernel.chain import Entry
-from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, differs, follows, line
+from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, follows, line
 from pandas_blowfish.policy.exact import exact
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Ledger:
         >>> ledger.charge("patients", Fraction(1, 10), {"query": "hist"})[1]
         Budget(total=1, spent=1/10, remaining=9/10)
     """
+
+    view: ClassVar[Any] = repr  # for notebooks: queries.glance sets it
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
@@ -115,7 +117,7 @@ class Ledger:
             if epsilon > remaining:
                 raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
             after = replace(bound, spent=bound.spent + epsilon)
-            _check_denominators(after)
+            state.check_denominators(after)
             entry = _append(connection, after, "charge", {**body, "epsilon": epsilon, "name": name})
         return entry, after.budget
 
@@ -143,6 +145,13 @@ class Ledger:
         return entry, answer
 
     @property
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets, in the order they were bound."""
+        first = "SELECT dataset FROM entries WHERE kind = 'open' ORDER BY id"
+        with chain.transaction(self.location) as connection:
+            return [str(name) for (name,) in connection.execute(first)]
+
+    @property
     def entries(self) -> pd.DataFrame:
         """Return one row for each entry as it stands (see `verify`), without seals; sums are fractions."""
         import pandas as pd  # here: charging needs no pandas
@@ -156,13 +165,11 @@ class Ledger:
         """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
 
         Args:
-            head: The hash of a receipt, or a receipt. Its entry must be there and say what the receipt says
-                of cost and query, which also finds a ledger that was cut off, or rewritten as a whole.
+            head: The hash of a receipt, or a receipt. Its entry must be there, which also finds a ledger that
+                was cut off or rewritten as a whole, and must say the same of cost, query, strategy, noise,
+                policy, unit, time. What the ledger does not hold (errors, `post`) is not compared.
         """
-        if isinstance(head, Mapping) and not {"entry", "hash"} <= set(head):
-            raise errors.ArgumentError("head", "not a receipt", allowed="a hash, or a receipt")
-        if head is not None and not isinstance(head, (str, Mapping)):
-            raise errors.ArgumentTypeError("head", "not a receipt", allowed="a hash, or a receipt")
+        state.check_head(head)
         entries: dict[int, Entry] = {}
         last: dict[str, Entry] = {}
         costs: dict[str, dict[int, Fraction]] = {}
@@ -175,13 +182,7 @@ class Ledger:
                 if number not in entries or digest != chain.seal_answer(entries[number], answer):
                     raise errors.LedgerTamperedError(number, "its stored answer was edited")
         if head is not None:
-            number, given = (head["entry"], head["hash"]) if isinstance(head, Mapping) else (None, head)
-            if given not in {entry.hash for entry in entries.values() if number in (None, entry.id)}:
-                raise errors.LedgerTamperedError(number, "the receipt's entry was cut off or rewritten")
-            if isinstance(head, Mapping) and (wrong := differs(head, entries[head["entry"]])):
-                raise errors.LedgerTamperedError(
-                    number, f"the receipt states another {wrong} than the ledger"
-                )
+            state.vouch(head, entries)
         return True
 
     def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
@@ -257,9 +258,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.location!r})"
 
+    def _repr_html_(self) -> str:
+        return str(type(self).view(self))
+
 
 _DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
-_BITS = 14_000  # of a denominator: Python writes no longer numbers
 
 
 def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
@@ -289,7 +292,7 @@ def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[
     now = reprice.repriced(bound, state.charges(connection, dataset), fact)
     known = (*bound.facts, fact.to_dict())
     after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
-    _check_denominators(after)
+    state.check_denominators(after)
     return after, now.costs
 
 
@@ -305,10 +308,3 @@ def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, 
     """Append an entry that states what its dataset has come to."""
     come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
     return chain.append(connection, now.name, kind, {**body, **come_to})
-
-
-def _check_denominators(now: Dataset) -> None:
-    """Refuse sums that cannot be written."""
-    if max(now.spent.denominator, (now.total - now.spent).denominator).bit_length() > _BITS:
-        fix = "charge decimals, such as 0.1."
-        raise errors.EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)

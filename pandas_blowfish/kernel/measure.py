@@ -74,12 +74,7 @@ def measure(
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
-    for scale in plan.scales.values:
-        check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
-    if isinstance(plan.measurement, Dawa):
-        check_buckets(plan.measurement)
-    if isinstance(plan.measurement, Staged):
-        check_scale(plan.measurement.largest)
+    require_drawable(plan)
     if replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
@@ -102,6 +97,16 @@ def measure(
         ledger.store(entry, values.astype("<i8").tobytes())
         kept = _kept(ledger, dataset.name, name, facts)
     return kept or Measured(values, entry, budget)
+
+
+def require_drawable(plan: Plan) -> None:
+    """Refuse a plan whose noise is too large to be drawn exactly."""
+    for scale in plan.scales.values:
+        check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
+    if isinstance(plan.measurement, Dawa):
+        check_buckets(plan.measurement)
+    if isinstance(plan.measurement, Staged):
+        check_scale(plan.measurement.largest)
 
 
 def require_recorded(frame: pd.DataFrame, dataset: Dataset) -> None:

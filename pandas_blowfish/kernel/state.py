@@ -7,26 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from sqlite3 import Connection
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.kernel.chain import Entry, every
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError, LedgerTamperedError
+from pandas_blowfish.kernel.chain import Entry, every, transaction
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget mends
 COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
 COLUMNS += ["sensitivity", "scale", "reason", "repriced", "hash"]
-STATED = [
-    "dataset",
-    "epsilon",
-    "spent",
-    "remaining",
-    "query",
-    "columns",
-    "sensitivity",
-    "scale",
-    "name",
-    "time",
-]
+OTHER = "was the receipt changed, or is it of another ledger? If neither, restore the ledger from a copy."
+BITS = 14_000  # of a denominator: Python writes no longer numbers
+STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
+STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +34,7 @@ class Budget:
     total: Fraction
     spent: Fraction
     closed: str | None = None
+    view: ClassVar[Any] = repr  # for notebooks: queries.glance sets it
 
     @property
     def remaining(self) -> Fraction:
@@ -51,6 +44,9 @@ class Budget:
     def __repr__(self) -> str:
         closed = "" if self.closed is None else f", closed={self.closed!r}"
         return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining}{closed})"
+
+    def _repr_html_(self) -> str:
+        return str(type(self).view(self))
 
 
 @dataclass(frozen=True)
@@ -158,16 +154,63 @@ def charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]
     return [(entry, costs[str(entry.id)]) for entry in found]
 
 
-def differs(receipt: Mapping[str, Any], entry: Entry) -> str:
-    """Return the first thing a receipt states otherwise than its entry; "" when it agrees."""
-    stated = {
-        **entry.body,
-        "dataset": entry.dataset,
-        "time": entry.time,
-        "query": entry.body.get("call", entry.body.get("query")),
-    }
+def latest(location: str, dataset: str, many: int) -> list[Entry]:
+    """Return the last charges of a dataset, newest first."""
+    clause = "dataset = ? AND kind = 'charge' ORDER BY id DESC LIMIT ?"
+    with transaction(location) as connection:
+        return list(every(connection, clause, dataset, many))
+
+
+def check_denominators(now: Dataset) -> None:
+    """Refuse sums that cannot be written."""
+    if max(now.spent.denominator, (now.total - now.spent).denominator).bit_length() > BITS:
+        fix = "charge decimals, such as 0.1."
+        raise EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
+
+
+def is_receipt(head: Mapping[Any, Any]) -> bool:
+    """Tell whether a mapping says which entry of a ledger it is the receipt of."""
+    return isinstance(head.get("entry"), int) and isinstance(head.get("hash"), str)
+
+
+def check_head(head: object) -> None:
+    """Refuse what is neither None, nor a receipt, nor the hash of one."""
+    fix = "the file of a receipt is read by json.loads(Path(...).read_text())."
+    if isinstance(head, Mapping) and not is_receipt(head):
+        raise ArgumentError("head", "not a receipt", allowed="a hash, or a receipt", fix=fix)
+    if isinstance(head, str) and not head.startswith(("sha256:", "hmac-sha256:")):
+        raise ArgumentError("head", "not the hash of a receipt", allowed="a hash, or a receipt", fix=fix)
+    if head is not None and not isinstance(head, (str, Mapping)):
+        raise ArgumentTypeError("head", "not a receipt", allowed="a hash, or a receipt", fix=fix)
+
+
+def vouch(head: str | Mapping[str, Any], entries: Mapping[int, Entry]) -> None:
+    """Raise unless a receipt, or its hash, is that of one of the entries, which are all of a ledger."""
+    number, given = (head["entry"], head["hash"]) if isinstance(head, Mapping) else (None, head)
+    if given not in {entry.hash for entry in entries.values() if number in (None, entry.id)}:
+        raise LedgerTamperedError(number, "the receipt's entry was cut off or rewritten", OTHER)
+    if isinstance(head, Mapping):
+        entry = entries[head["entry"]]
+        first = next(each for each in entries.values() if each.dataset == entry.dataset)
+        if wrong := differs(head, entry, first):
+            raise LedgerTamperedError(entry.id, f"the receipt states another {wrong} than the ledger", OTHER)
+
+
+def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
+    """Return the first thing a receipt states otherwise than its entry and its dataset's first; else ""."""
+    body, binding = entry.body, first.body.get("binding", {})
+    stated = {**body, "dataset": entry.dataset, "time": entry.time}
+    stated |= {key: binding[key] for key in ("unit", "outside") if key in binding}
+    stated["query"] = body.get("call", body.get("query"))
     stated["remaining"] = str(sums(entry).total - sums(entry).spent)
-    return next((key for key in STATED if key in receipt and receipt[key] != stated.get(key)), "")
+    stated["unit"] = stated.get("unit") or "row-level"
+    stated["noise"] = "none" if body.get("sensitivity") == "0" else body.get("noise")
+    if "derived" not in receipt and isinstance(body.get("query"), dict):
+        stated["verb"] = body["query"].get("verb")
+    if not body.get("facts"):  # else it is the first policy with facts recorded since
+        stated["policy"] = binding.get("fingerprint")
+    told = [key for key in STATED if key in receipt and key in stated]
+    return next((key for key in told if receipt[key] != stated[key]), "")
 
 
 def line(row: tuple[Any, ...]) -> dict[str, Any]:

@@ -893,3 +893,22 @@ def charged_ledger(path):
     ledger.bind("a", Fraction(1), {})
     ledger.charge("a", TENTH, {})
     return ledger
+
+
+def test_datasets_are_listed(tmp_path):
+    """In the order they were bound; the notebook shows each with its budget, and what is wrong otherwise."""
+    ledger = Ledger(tmp_path / "l.db")
+    missing = ledger._repr_html_()
+    for number in range(25):
+        ledger.bind(f"<b>{number}", Fraction(1), {})
+    ledger.charge("<b>3", Fraction(1, 4), {})
+
+    shown = ledger._repr_html_()
+
+    assert ledger.datasets == [f"<b>{number}" for number in range(25)]
+    assert Ledger().datasets == []
+    assert "&lt;b&gt;3" in shown
+    assert "<b>" not in shown
+    assert "spent 1/4 of 1" in shown
+    assert "and 5 more" in shown
+    assert "does not exist here" in missing

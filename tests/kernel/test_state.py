@@ -5,8 +5,22 @@ from fractions import Fraction
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.kernel.chain import Entry
-from pandas_blowfish.kernel.state import OVERSPENT, Budget, Dataset, differs, follows, line, sums, text
+from pandas_blowfish.kernel.ledger import Ledger
+from pandas_blowfish.kernel.state import (
+    OVERSPENT,
+    Budget,
+    Dataset,
+    check_head,
+    differs,
+    follows,
+    is_receipt,
+    latest,
+    line,
+    sums,
+    text,
+)
 
 OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
 
@@ -115,7 +129,7 @@ def test_words_and_rows():
     assert line(row)["query"] == "{'count': 1}"
     assert line(row)["repriced"] is None
     assert sums(Entry(1, "a", "fact", "now", {"total": "1", "spent": "0", "closed": None}, "")).facts == 0
-    assert differs({"spent": "1/3"}, WAS) == "spent"
+    assert differs({"spent": "1/3"}, WAS, WAS) == "spent"
 
 
 def test_a_closed_budget_says_so():
@@ -126,3 +140,26 @@ def test_a_closed_budget_says_so():
     assert over == Budget(Fraction(1), Fraction(3, 2), OVER) != Budget(Fraction(1), Fraction(3, 2))
     assert repr(over) == f"Budget(total=1, spent=3/2, remaining=-1/2, closed={OVER!r})"
     assert "closed" not in repr(Budget(Fraction(1), Fraction(1)))
+
+
+def test_the_last_charges_come_newest_first():
+    """Other kinds of entries, and other datasets, are left out."""
+    ledger = Ledger()
+    for name in ("a", "b"):
+        ledger.bind(name, Fraction(2), {})
+        for number in range(3):
+            ledger.charge(name, Fraction(1, 4), {"number": number})
+    ledger.raise_budget("a", 3)
+
+    assert [entry.body["number"] for entry in latest(ledger.location, "a", 2)] == [2, 1]
+    assert latest(ledger.location, "nobody", 2) == []
+
+
+@pytest.mark.parametrize(
+    "head", [{}, {"entry": 2, "hash": ["a"]}, {"entry": [2], "hash": "a"}, {"hash": "a"}]
+)
+def test_what_is_no_receipt(head):
+    """A mapping that says no entry, or none that can be looked up, is refused as an argument."""
+    assert not is_receipt(head)
+    with pytest.raises(ArgumentError, match="not a receipt"):
+        check_head(head)
