@@ -6,15 +6,17 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError
 from pandas_blowfish.release import Receipt, receipt_of
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
+NEEDS = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}  # the package, and the extra
 MAX_SHEET_ROWS, MAX_SHEET_NAME = 1_048_575, 31
 
 
@@ -35,20 +37,37 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
     keys = [] if isinstance(result, pd.DataFrame) else list(result)
     if target.suffix == ".xlsx":
         return _excel(frames, receipts, keys, target)
-    places = [target.with_name(f"{target.stem}-{name}{target.suffix}") for name in _names(keys, 120)] or [
-        target
-    ]
-    written: list[Path] = []
-    for place, frame, receipt in zip(places, frames, receipts, strict=True):
+    for place, frame, receipt in zip(_places(target, keys), frames, receipts, strict=True):
         if target.suffix == ".parquet":
             frame.to_parquet(place)
-            written.append(place)
         else:
-            beside = place.with_suffix(".receipt.json")
-            beside.write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
+            _beside(place).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
             frame.to_csv(place)
-            written += [place, beside]
-    return written
+    return files_of(target, keys)
+
+
+def files_of(target: Path, keys: Iterable[Any] = ()) -> list[Path]:
+    """Return every file that `save` writes for a release, or for a dict of them with these keys.
+
+    Examples:
+        >>> [place.name for place in files_of(Path("m.csv"), [("sex",)])]
+        ['m-sex.csv', 'm-sex.receipt.json']
+    """
+    if target.suffix == ".xlsx":
+        return [target]
+    places = _places(target, keys)
+    return places if target.suffix == ".parquet" else [f for place in places for f in (place, _beside(place))]
+
+
+def _places(target: Path, keys: Iterable[Any]) -> list[Path]:
+    """Return where each frame goes: one alone to the target itself."""
+    named = [target.with_name(f"{target.stem}-{name}{target.suffix}") for name in _names(keys, 120)]
+    return named or [target]
+
+
+def _beside(place: Path) -> Path:
+    """Return where the receipt of a CSV file goes."""
+    return place.with_suffix(".receipt.json")
 
 
 def _target(path: Any) -> Path:
@@ -60,6 +79,9 @@ def _target(path: Any) -> Path:
         raise ArgumentError("path", f"unknown ending {target.suffix!r}", allowed=", ".join(SUFFIXES))
     if "\0" in str(target) or not target.parent.is_dir() or target.is_dir():
         raise ArgumentError("path", "not a file in a directory that exists", fix="make the directory first")
+    package, extra = NEEDS.get(target.suffix, ("", ""))
+    if package and find_spec(package) is None:
+        raise MissingPackageError(package, f'pip install "pandas-blowfish[{extra}]"')
     return target
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError, NotReleasedError
+from pandas_blowfish.export import files_of
 from pandas_blowfish.policy.domain import Domain, from_dict
 
 SPECS = {
@@ -181,3 +182,28 @@ def test_sheets_have_an_end(tmp_path, monkeypatch):
 
     assert list(tmp_path.iterdir()) == []
     assert bf.save(_released(["group"]), Path(tmp_path, "r.xlsx")) == [tmp_path / "r.xlsx"]
+
+
+@pytest.mark.parametrize(("name", "package"), [("a.parquet", "pyarrow"), ("a.xlsx", "openpyxl")])
+def test_a_missing_extra_is_named(tmp_path, monkeypatch, name, package):
+    """Without the package the line that installs it is told, and nothing is written."""
+    rows = bf.datasets.patients(50)
+    df = rows.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
+    released = df.blowfish.hist("sex", epsilon="0.1")
+    monkeypatch.setattr("pandas_blowfish.export.find_spec", lambda wanted: None if wanted == package else 1)
+
+    with pytest.raises(bf.errors.MissingPackageError, match="pip install"):
+        bf.save(released, tmp_path / name)
+
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.parquet", "m.xlsx"])
+def test_files_are_known_before(tmp_path, name):
+    """What `save` writes, of one frame or of several, is what `files_of` says."""
+    df = bf.datasets.patients(50).blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
+    one, many = (df.blowfish.marginal(each, epsilon="0.1") for each in (["sex"], [["sex"], ["region"]]))
+
+    assert bf.save(one, tmp_path / name) == files_of(tmp_path / name)
+    assert bf.save(many, tmp_path / name) == files_of(tmp_path / name, many)
+    assert all(place.exists() for place in files_of(tmp_path / name, many))

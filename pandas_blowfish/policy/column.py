@@ -83,3 +83,17 @@ def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
         return labels.insert(len(labels), np.nan if not isinstance(labels, pd.DatetimeIndex) else pd.NaT)
     kind = "float64" if labels.dtype.kind in "if" else "object"
     return pd.Index([*labels.tolist(), np.nan], dtype=kind, name=labels.name)
+
+
+def meant(column: object, declared: Sequence[str]) -> str:
+    """Return which declared name a misspelt one is nearest to, as a fix; "" where none is near.
+
+    Examples:
+        >>> meant("Nigts", ["nights", "arrival"])
+        "did you mean 'nights'? Else add it to the schema."
+    """
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in declared}
+    near = get_close_matches(str(column).casefold(), names, n=1)
+    return f"did you mean {names[near[0]]!r}? Else add it to the schema." if near else ""

@@ -22,10 +22,11 @@ from pandas_blowfish.errors import (
     UndeclaredColumnError,
 )
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.column import meant
 from pandas_blowfish.policy.exact import canonical_value, exact, plain
 from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 
-_KEYS = "type, min, max, exclusive_min, exclusive_max, step, values, ordered, nullable, tz"
+KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
 MAX_EDGES = 10**8  # of float cells that are listed
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
@@ -66,7 +67,8 @@ class Domain:
         for attribute in self.attributes:
             if attribute.name == column:
                 return attribute
-        raise UndeclaredColumnError(column, self.columns, self.pending.get(column, ""))
+        fix = self.pending.get(column, "") or meant(column, self.columns)
+        raise UndeclaredColumnError(column, self.columns, fix)
 
     def select(self, columns: Sequence[str]) -> Domain:
         """Return the domain of some columns, in the order given, all of them with cells."""
@@ -302,9 +304,9 @@ def _flag(name: str, spec: dict[str, Any], key: str) -> bool:
 
 
 def _nothing_left(name: str, spec: Mapping[str, Any]) -> None:
+    if beside := [key for key in spec if key in KEYS]:
+        named = ", ".join(f"`{key}:`" for key in beside)
+        raise SchemaError(name, f"listed values have no {named}", fix="leave it out, or the values.")
     if spec:
-        raise SchemaError(
-            name,
-            f"unknown keys {', '.join(map(repr, spec))}",
-            fix="known: type, min, max, step, values, ordered, nullable, tz, exclusive_min, exclusive_max.",
-        )
+        what = f"unknown keys {', '.join(map(repr, spec))}"
+        raise SchemaError(name, what, fix=f"known: {', '.join(KEYS)}.")

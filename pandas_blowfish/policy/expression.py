@@ -28,6 +28,7 @@ MAX_NODES = 10_000
 MAX_TEXT = 200_000
 # what is not plain Python: text in quotes is left alone, `name` and @name are replaced, a comment is refused
 MARKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`|@([A-Za-z_]\w*)|#""", re.DOTALL)
+DATE = re.compile(r"\b\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b")
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 _NEGATED |= {"in": "not in", "not in": "in"}
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -110,9 +111,8 @@ class _Reader:
             return Junction(every, tuple(self.condition(part, positive=positive) for part in node.values))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):  # pandas' & and |
             every = isinstance(node.op, ast.BitAnd) == positive
-            return Junction(
-                every, tuple(self.condition(n, positive=positive) for n in (node.left, node.right))
-            )
+            both = (node.left, node.right)
+            return Junction(every, tuple(self.condition(part, positive=positive) for part in both))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
             return self.condition(node.operand, positive=not positive)
         if isinstance(node, ast.Compare):
@@ -277,6 +277,8 @@ def _readable(text: str) -> tuple[str, dict[str, str], dict[str, str]]:
     if "'''" in text or '"""' in text:
         raise ExpressionError(text, "text in triple quotes")
     bare = MARKS.sub(lambda match: match.group(2) or " ", text)
+    if date := DATE.search(bare):
+        raise ExpressionError(text, f"dates and text need quotes: '{date[0]}'")
     if unicodedata.normalize("NFKC", bare) != bare:  # Python would read another name than the one written
         raise ExpressionError(text, "letters that stand for other letters; use backticks")
     return MARKS.sub(plain, text).strip(), columns, constants

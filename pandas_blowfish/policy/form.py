@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.errors import SchemaError
+from pandas_blowfish.errors import SchemaError, SecretError
 from pandas_blowfish.policy.constraint import Constraint, constraint_from_dict
-from pandas_blowfish.policy.domain import Domain, from_dict, to_dict
+from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
+from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
+from pandas_blowfish.policy.skeleton import blanks
 from pandas_blowfish.policy.stated import Columns, thaw
 
 VERSION = 1
+PARTS = ("blowfish", "columns", "joint", "neighbors", "presence", "constraints")
+SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "missing")
+MAX_SHOWN = 12  # blanks that an error names
 
 
 def to_form(
@@ -43,20 +49,59 @@ def to_form(
 
 def load_yaml(source: Any) -> Any:
     """Return what a YAML text holds, or the file at a path (a Path, or text ending in .yaml or .yml)."""
-    import yaml
-
     is_path = isinstance(source, os.PathLike) or (
         isinstance(source, str) and "\n" not in source and source.endswith((".yaml", ".yml"))
     )
     if not is_path and not isinstance(source, str):
         raise SchemaError(None, f"a {type(source).__name__} is not YAML", fix="give text or a path.")
     try:
-        return yaml.safe_load(Path(source).read_text(encoding="utf-8") if is_path else source)
+        text = Path(source).read_text(encoding="utf-8-sig") if is_path else str(source)
     except OSError as error:
         raise SchemaError(
             None, f"the file cannot be read ({error.strerror})", fix="check the path."
         ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SchemaError(None, "the YAML cannot be read (it is not UTF-8)", fix="convert it.") from None
+    found = parse_yaml(text)
+    if left := blanks(found):
+        shown = ", ".join(left[:MAX_SHOWN]) + (", ..." if len(left) > MAX_SHOWN else "")
+        fix = "state each `...`, or delete the column; bounds and values are never read from rows."
+        raise SchemaError(None, f"still blank: {shown}", fix=fix)
+    return found
+
+
+def parse_yaml(text: str) -> Any:
+    """Return what a YAML text holds; a key that is there twice is refused, for a reader may see the other.
+
+    Examples:
+        >>> parse_yaml("secret: full")
+        {'secret': 'full'}
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Composes mappings whose keys are there once (before `<<:` adds those of another)."""
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node = super().compose_mapping_node(anchor)
+            lines: dict[Any, int] = {}
+            for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    continue  # refused by the constructor, or compared by it
+                plain = key.tag.rpartition(":")[2] in ("merge", "value")
+                value = (key.value,) if plain else self.construct_object(key)
+                line = key.start_mark.line + 1
+                if value in lines:
+                    what = f"the key `{key.value}` is there twice, on lines {lines[value]} and {line}"
+                    raise SchemaError(None, what, fix="keep one of them.")
+                lines[value] = line
+            return node
+
+    try:
+        return yaml.load(text, Loader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if isinstance(error, SchemaError):
+            raise
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         fix = "mend the YAML."
@@ -67,9 +112,8 @@ def read_form(spec: Any) -> dict[str, Any]:
     """Return the arguments of the `Policy` that plain data, or a person's YAML, describes."""
     if not isinstance(spec, Mapping) or spec.get("blowfish") != VERSION:
         raise SchemaError(None, "not a policy of this version", fix="begin with `blowfish: 1`.")
-    unknown = set(spec) - {"blowfish", "columns", "joint", "neighbors", "presence", "constraints"}
-    if unknown:
-        raise SchemaError(None, f"unknown keys {', '.join(sorted(map(str, unknown)))}", fix="remove them.")
+    if unknown := _unknown(spec, PARTS):
+        raise SchemaError(None, _named(unknown), fix=f"{_meant(unknown, PARTS)}known: {', '.join(PARTS)}.")
     for key in ("joint", "constraints"):
         if not isinstance(spec.get(key, []), (list, tuple)):
             raise SchemaError(None, f"`{key}:` is not a list", fix="list them, or leave it out.")
@@ -79,15 +123,18 @@ def read_form(spec: Any) -> dict[str, Any]:
         if not isinstance(name, str) or not isinstance(column, Mapping):
             fix = "give `columns:` and for each its type, min, max, ..."
             raise SchemaError(None, f"column {name!r} is not described by a dict", fix=fix)
+        _require_keys(name, column)
         attributes.append(from_dict(name, {k: v for k, v in column.items() if k != "secret"}))
         if "secret" in column:
             stated = column["secret"]
             secrets[(name,)] = {"secret": stated} if isinstance(stated, str) else stated
+            _require_parts(name, stated)
     for block in spec.get("joint", ()):
         named = isinstance(block, Mapping) and isinstance(block.get("columns"), (list, tuple))
         if not named or set(block) != {"columns", "secret"}:
             raise SchemaError(None, "a joint secret is not understood", fix="give its columns and secret.")
         secrets[tuple(block["columns"])] = block["secret"]
+        _require_parts(", ".join(map(str, block["columns"])), block["secret"])
     return {
         "schema": Domain(tuple(attributes)),
         "secrets": secrets,
@@ -95,3 +142,41 @@ def read_form(spec: Any) -> dict[str, Any]:
         "presence": spec.get("presence", False),
         "constraints": [constraint_from_dict(fact) for fact in spec.get("constraints", ())],
     }
+
+
+def _require_keys(name: str, column: Mapping[Any, Any]) -> None:
+    """Refuse keys that no column has, with what was meant."""
+    known = [*KEYS, "secret"]
+    if not (unknown := _unknown(column, known)):
+        return
+    if (first := unknown[0]) in SECRET:
+        kind = next(kind for kind in KINDS_OF_SECRET if first in keys_of(kind))
+        fix = f"write it inside: `secret: {{secret: {kind}, {first}: ...}}`."
+        raise SchemaError(name, f"`{first}:` is a part of its secret", fix=fix)
+    fix = f"{_meant(unknown, [*known, *SECRET])}known: {', '.join(known)}; inside `secret: {{...}}`: "
+    raise SchemaError(name, _named(unknown), fix=f"{fix}{', '.join(SECRET)}.")
+
+
+def _require_parts(name: str, secret: Any) -> None:
+    """Refuse what a secret of this kind does not state, with what was meant; its kind is looked at later."""
+    kind = secret.get("secret") if isinstance(secret, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS_OF_SECRET:
+        return
+    known = [key for key in SECRET if key in keys_of(kind)]
+    if unknown := _unknown(secret, [*known, "step"]):
+        fix = f"{_meant(unknown, known)}known for {kind}: {', '.join(known)}."
+        raise SecretError(name, _named(unknown), fix=fix)
+
+
+def _unknown(spec: Mapping[Any, Any], known: Collection[str]) -> list[str]:
+    return [str(key) for key in spec if key not in known]
+
+
+def _named(unknown: Sequence[str]) -> str:
+    return f"unknown key{'s' * (len(unknown) > 1)} {', '.join(map(repr, unknown))}"
+
+
+def _meant(unknown: Sequence[str], known: Collection[str]) -> str:
+    """Return the known keys that look like the unknown ones, as a question."""
+    near = dict.fromkeys(close for key in unknown for close in difflib.get_close_matches(key, known, 1))
+    return f"did you mean {', '.join(f'`{key}:`' for key in near)}? " if near else ""

@@ -54,11 +54,12 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
         kind = _kind(column.dtype)
         attribute = None if kind == "other" else _attribute(name, column, kind, step)
         if attribute is not None and not attribute.bounded and stated is not None and _has_bounds(column):
-            raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_NEEDS[kind])
+            raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_step(kind, stated))
         if attribute is None or (not attribute.bounded and stated is None):
             if stated is not None:
                 raise SchemaError(name, "a secret is stated but no domain", fix=_NEEDS[kind])
-            pending[name] = _NEEDS.get(kind, _NEEDS["string"])
+            bounds = attribute is not None and _has_bounds(column)
+            pending[name] = _step(kind, secret) if bounds else _NEEDS.get(kind, _NEEDS["string"])
             continue
         attributes.append(attribute)
         secrets[name] = secret
@@ -90,6 +91,14 @@ def _has_bounds(column: Any) -> bool:
     return {"min_value", "max_value"} <= stated
 
 
+def _step(kind: str, stated: Mapping[str, Any]) -> str:
+    """Return how a stated secret is written with the width of a cell, which is all that is missing."""
+    theta, verb = stated.get("theta"), stated.get("secret", "full")
+    width = "'1D'" if kind == "datetime" else "..."
+    inside = {"threshold": f"{theta!r}, ", "full": "", "public": ""}.get(str(verb), "..., ")
+    return f"give the width of its cells: metadata=bf.{verb}({inside}step={width})."
+
+
 def stored_policy(schema: Any) -> Mapping[str, Any] | None:
     """Return the policy that `bf.attach` wrote into a schema's metadata, if any."""
     stored = (_plain_schema(schema).metadata or {}).get("blowfish")
@@ -105,10 +114,12 @@ def draft(dtypes: Mapping[str, Any]) -> str:
         "import pandera.pandas as pa",
         "import pandas_blowfish as bf",
         "",
+        "# State each ... as what a person may have, never as what these rows happen to hold.",
+        "# Delete columns that no query needs, such as ids. Add nullable=True where values may be missing.",
         "schema = pa.DataFrameSchema({",
     ]
     for name, dtype in dtypes.items():
-        kind = _kind_of_dtype(dtype)
+        kind = kind_of_dtype(dtype)
         code, check, note = _DRAFTS.get(kind, ("object", "pa.Check.isin([...])", "every value it may hold"))
         inside = ", ".join(part for part in (code, check, "metadata=bf.full()") if part)
         if kind == "datetime":
@@ -119,9 +130,10 @@ def draft(dtypes: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "})", "policy = bf.Policy(schema)", ""])
 
 
+_WHOLE = "; whole numbers with gaps: int, nullable=True, no step"
 _DRAFTS = {
     "integer": ("int", "pa.Check.in_range(..., ...)", "smallest and largest value it may hold"),
-    "float": ("float", "pa.Check.in_range(..., ...)", "its bounds, and the width of a cell"),
+    "float": ("float", "pa.Check.in_range(..., ...)", "its bounds, and the width of a cell" + _WHOLE),
     "datetime": (
         '"datetime64[ns]"',
         "pa.Check.in_range(..., ...)",
@@ -129,7 +141,11 @@ _DRAFTS = {
     ),
     "bool": ("bool", "", "False, True"),
     "category": ('"category"', "pa.Check.isin([...])", "every value it may hold, in order"),
-    "string": ("str", "pa.Check.isin([...])", "every value it may hold, in order"),
+    "string": (
+        "str",
+        "pa.Check.isin([...])",
+        "every value it may hold, in order; dates: pd.to_datetime first",
+    ),
 }
 
 
@@ -262,10 +278,11 @@ class _Bounds:
 
 def _kind(dtype: Any) -> str:
     """Return the kind of a pandera dtype: "" when the schema states none, "other" when it has no cells."""
-    return "" if dtype is None else _kind_of_dtype(getattr(dtype, "type", dtype)) or "other"
+    return "" if dtype is None else kind_of_dtype(getattr(dtype, "type", dtype)) or "other"
 
 
-def _kind_of_dtype(dtype: Any) -> str:
+def kind_of_dtype(dtype: Any) -> str:
+    """Return the kind of column that a pandas dtype suggests; "" for none."""
     try:
         dtype = pd.api.types.pandas_dtype(dtype)
     except TypeError:
@@ -284,7 +301,7 @@ def _kind_of_dtype(dtype: Any) -> str:
 
 
 def _kind_of_values(values: list[Any]) -> str:
-    kinds = {_kind_of_dtype(pd.Index([value]).dtype) for value in values}
+    kinds = {kind_of_dtype(pd.Index([value]).dtype) for value in values}
     if kinds == {"integer", "float"}:
         return "float"
     return kinds.pop() if len(kinds) == 1 else "category"

@@ -260,3 +260,4 @@ _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], 
     "public": (_public, ()),
     "edges": (_edges, ("pairs",)),
 }
+KINDS_OF_SECRET = tuple(_MAKERS)

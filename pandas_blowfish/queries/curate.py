@@ -12,7 +12,7 @@ from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel import count
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.queries.protect import as_policy
+from pandas_blowfish.queries.protect import as_policy, check_arguments
 
 
 class Draft(str):
@@ -22,6 +22,17 @@ class Draft(str):
 
     def __repr__(self) -> str:
         return f"<draft of {self.count('pa.Column')} columns: printed above, str() has the code>"
+
+
+class Checked(pd.DataFrame):
+    """What `check` found, printed whole however narrow the terminal is."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        return self.to_string()
 
 
 def draft(frame: pd.DataFrame) -> Draft:
@@ -39,7 +50,7 @@ def draft(frame: pd.DataFrame) -> Draft:
     return code
 
 
-def check(frame: pd.DataFrame, policy: Any) -> pd.DataFrame:
+def check(frame: pd.DataFrame, policy: Any, *, outside: str = "error") -> pd.DataFrame:
     """Return how many rows of each declared column are missing or outside its domain.
 
     Then, for each public fact whose answer the policy states, whether the rows agree with it: else what
@@ -49,8 +60,11 @@ def check(frame: pd.DataFrame, policy: Any) -> pd.DataFrame:
     Args:
         frame: The rows, protected or not.
         policy: A policy or schema.
+        outside: As `protect` takes it: with "clip" numbers beyond the bounds are not outside.
     """
     promise = as_policy(policy)
+    check_arguments(None, None, outside, None)
+    clip = outside == "clip"
     count.require_columns(frame, [])
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
@@ -59,23 +73,21 @@ def check(frame: pd.DataFrame, policy: Any) -> pd.DataFrame:
         if attribute.name not in there:
             rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
             continue
-        missing, outside = count.unplaced(frame, attribute)
+        missing, beyond = count.unplaced(frame, attribute, clip=clip)
         status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
-        status += [_advice(frame.dtypes[attribute.name], attribute)] * (outside > 0)
-        counts = (count.rows(frame), missing, outside)
+        status += [_advice(frame.dtypes[attribute.name], attribute)] * (beyond > 0)
+        counts = (count.rows(frame), missing, beyond)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
     known = [fact for fact in promise.facts if fact.answer is not None]
     whole = [fact for fact in known if set(fact.columns) <= set(there)]
-    found = {
-        fact: _verdict(*both) for fact, *both in count.compared(frame, promise.domain, whole, clip=False)
-    }
+    found = {fact: _verdict(*both) for fact, *both in count.compared(frame, promise.domain, whole, clip=clip)}
     for fact in known:
         shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
         many = count.rows(frame) if fact in found else 0
         rows.append((fact.text, many, 0, 0, found.get(fact, "absent from the frame"), shown))
     rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
     columns = ["column", "rows", "missing", "outside", "status", "declared"]
-    return pd.DataFrame(rows, columns=columns).set_index("column")
+    return Checked(pd.DataFrame(rows, columns=columns).set_index("column"))
 
 
 def _verdict(stated: NDArray[np.int64], counts: NDArray[np.int64]) -> str:
@@ -90,9 +102,8 @@ def _advice(dtype: Any, attribute: Attribute) -> str:
     """Return what to do about values outside a domain, from the column's storage alone."""
     axis = attribute.kind in ("integer", "float", "datetime")
     if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
-        return (
-            f"stored as text: pd.to_{'datetime' if attribute.kind == 'datetime' else 'numeric'} converts it"
-        )
+        read = "datetime" if attribute.kind == "datetime" else "numeric"
+        return f'stored as text: pd.to_{read} converts it, with errors="coerce" what it cannot to missing'
     zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
     if attribute.kind == "datetime" and zones[0] != zones[1]:
         return "one of schema and column has a time zone: tz_localize, or declare it"

@@ -20,6 +20,8 @@ def column_names(columns: Any) -> list[str]:
     """
     if isinstance(columns, str):
         return [columns]
+    if columns is None:
+        raise ArgumentTypeError("columns", "not given", allowed="a name or a list of names")
     if isinstance(columns, (pd.Index, np.ndarray)):
         columns = columns.tolist()
     if not isinstance(columns, Sequence) or not all(isinstance(column, str) for column in columns):

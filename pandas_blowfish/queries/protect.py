@@ -6,6 +6,7 @@ import json
 import os
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -73,7 +74,7 @@ def protect(
 ) -> pd.DataFrame:
     """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
     promise, total = as_policy(policy), epsilon_of(epsilon)
-    _check_arguments(dataset, ledger, outside, unit)
+    check_arguments(dataset, ledger, outside, unit)
     count.require_columns(frame, promise.domain.columns)
     if unit is not None:
         count.require_unit(frame, unit)
@@ -100,7 +101,8 @@ def opened(record: Any) -> Opened:
     return Opened(ledger, dataset, policy_of(dataset))
 
 
-def _check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
+def check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
+    """Refuse what `protect` cannot take, whatever the rows are."""
     if dataset is not None and not is_name(dataset):
         raise ArgumentError("dataset", "not a name", allowed="printable text without blanks around it")
     if unit is not None and not isinstance(unit, str):
@@ -140,9 +142,10 @@ def _bound(
     named: bool,
 ) -> Dataset:
     """Return the dataset of a name: bound now, or bound before to the same rows and promise."""
-    try:
+    found = None
+    with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
-    except (UnknownDatasetError, LedgerNotFoundError):
+    if found is None:
         key, clip = count.new_key(), stated["outside"] == "clip"
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
@@ -154,22 +157,26 @@ def _bound(
             **stated,
         }
         if wrong := count.contradicted(frame, promise.domain, promise.facts, clip=clip):
-            raise FactMismatchError([fact.text for fact in wrong]) from None
+            raise FactMismatchError([fact.text for fact in wrong])
         found = book.bind(name, total, binding)
         if found.binding["key"] == key:
             return found
-    first = policy_of(found, 0)
-    if not (_restates(promise, found) or (not found.facts and promise.implies(first))):
-        raise PolicyMismatchError(name, "policy", _unrecorded(promise, found))
-    for what, value in stated.items():
-        if found.binding[what] != value:
-            raise PolicyMismatchError(name, f"{what}=")
-    if found.total != total:
-        raise BudgetMismatchError(name, total, found.total)
-    if stale := count.unsealed(frame, first.domain, found.binding):
+    require_bound(found, promise, total, stated)
+    if stale := count.unsealed(frame, policy_of(found, 0).domain, found.binding):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found
+
+
+def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapping[str, Any]) -> None:
+    """Refuse to go on with a dataset under another policy, `outside`, `unit` or total than its own."""
+    if not (_restates(promise, found) or (not found.facts and promise.implies(policy_of(found, 0)))):
+        raise PolicyMismatchError(found.name, "policy", _unrecorded(promise, found))
+    for what, value in stated.items():
+        if found.binding[what] != value:
+            raise PolicyMismatchError(found.name, f"{what}=")
+    if found.total != total:
+        raise BudgetMismatchError(found.name, total, found.total)
 
 
 def _restates(promise: Policy, found: Dataset) -> bool:

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.errors import DeclaredValueError
-from pandas_blowfish.policy.column import with_missing
-from pandas_blowfish.policy.domain import from_dict
+import pandas_blowfish as bf
+from pandas_blowfish.errors import DeclaredValueError, UndeclaredColumnError
+from pandas_blowfish.policy.column import meant, with_missing
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SPECS = {
     "integer": {"type": "integer", "min": 0, "max": 2},
@@ -65,3 +66,28 @@ def test_with_missing_keeps_the_kind_of_index(labels, dtype):
     assert str(result.dtype).startswith(dtype)
     assert result[:-1].tolist() == labels.tolist()
     assert pd.isna(result[-1])
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [("nigts", "'nights'"), ("Nights", "'nights'"), ("AGE", "'Age'"), ("xyz", ""), (3, "")],
+)
+def test_misspelt_names_are_told_the_nearest(written, wanted):
+    """Letters left out, or of another case; nothing where no name is near."""
+    said = meant(written, ["arrival", "nights", "Age"])
+
+    assert wanted in said
+    assert bool(said) == bool(wanted)
+
+
+def test_errors_say_what_was_meant():
+    """Wherever a column is named: in a verb, a filter, a group."""
+    policy = bf.Policy(Domain((integers("nights", 0, 9),)))
+
+    for ask in (
+        lambda plan: plan.hist("nigts"),
+        lambda plan: plan.where("Nights > 3").count(),
+        lambda plan: plan.groupby("night").count(),
+    ):
+        with pytest.raises(UndeclaredColumnError, match="did you mean 'nights'"):
+            ask(policy.plan)

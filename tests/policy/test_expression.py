@@ -309,6 +309,15 @@ def test_nothing_else_is_understood_and_nothing_runs(text):
     assert isinstance(caught.value, BlowfishError)
 
 
+@pytest.mark.parametrize("date", ["2025-07-01", "2025-10-11", "01.07.2025", "7/1/2025"])
+def test_dates_without_quotes_are_told_to_have_some(date):
+    """Python would take them for arithmetic, or for nothing at all; in quotes they are left alone."""
+    with pytest.raises(ExpressionError, match=f"dates and text need quotes: '{date}'"):
+        parse(f"age > 1 and age >= {date}", DOMAIN, {})
+    with pytest.raises(DeclaredValueError):
+        parse(f"sex == '{date}'", DOMAIN, {})
+
+
 @pytest.mark.parametrize(
     ("text", "error"), [("z > 1", UndeclaredColumnError), ("sex == 'f'", DeclaredValueError)]
 )

@@ -297,6 +297,8 @@ def test_drafts_show_no_values_and_compile():
     assert "Europe/Paris" in code
     assert code.count("pa.Column(") == 8
     assert code.count("...") >= 8
+    for hint in ("whole numbers with gaps: int, nullable=True", "dates: pd.to_datetime first", "such as ids"):
+        assert code.count(hint) == 1
 
 
 def test_importing_the_library_does_not_import_pandera():
@@ -314,7 +316,11 @@ def test_bounds_without_a_step_are_refused_where_a_secret_is_stated(dtype):
     low, high = (0, 1) if dtype is float else ("2020-01-01", "2020-02-01")
     secret = bf.threshold(1) if dtype is float else bf.threshold("1D")
 
-    with pytest.raises(SchemaError, match="step="):
+    with pytest.raises(SchemaError, match="step=") as caught:
         bf.Policy(pa.DataFrameSchema({"x": pa.Column(dtype, Check.in_range(low, high), metadata=secret)}))
+    assert "in_range" not in str(caught.value)
+    assert (
+        "bf.threshold(1, step=...)" if dtype is float else "bf.threshold('1D', step='1D')"
+    ) in caught.value.fix
     with pytest.raises(SchemaError, match="step"):
         bf.Policy.from_dict({"blowfish": 1, "columns": {"x": {"type": "float", "min": 0, "max": 1}}})

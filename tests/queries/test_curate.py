@@ -5,7 +5,7 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import FactMismatchError, FrameError, SchemaError
+from pandas_blowfish.errors import ArgumentError, FactMismatchError, FrameError, SchemaError
 from pandas_blowfish.policy.domain import Domain, integers
 
 FRAME = pd.DataFrame(
@@ -88,3 +88,24 @@ def test_check_says_what_was_stated_and_counted():
     assert found["status"].tolist() == ["ok", "stated 3,599, counted 3,601"]
     assert "36" not in str(caught.value)
     assert "3,6" not in str(caught.value)
+
+
+def test_what_was_checked_is_printed_whole():
+    """A terminal of 80 letters hides nothing; what is made of it is a plain frame."""
+    found = bf.check(bf.datasets.patients(5), bf.datasets.patients_policy())
+
+    with pd.option_context("display.width", 80, "display.max_columns", 3):
+        shown = repr(found)
+
+    assert all(column in shown for column in ["rows", "missing", "outside", "status", "declared"])
+    assert type(found[found["status"] != "ok"]) is pd.DataFrame
+
+
+def test_check_with_clipping():
+    """As `protect` takes rows beyond the bounds, so does check where it is told."""
+    policy = bf.Policy(Domain((integers("age", 0, 99),)))
+
+    assert bf.check(FRAME, policy, outside="clip").loc["age", "status"] == "ok"
+    assert bf.check(FRAME, policy, outside="error").loc["age", "outside"] == 1
+    with pytest.raises(ArgumentError, match="outside"):
+        bf.check(FRAME, policy, outside="ignore")

@@ -42,3 +42,9 @@ def test_strategies_are_named():
     assert strategy_name("auto") == "auto"
     with pytest.raises(ArgumentTypeError, match="auto"):
         strategy_name(None)
+
+
+def test_columns_that_are_left_out_are_said_to_be():
+    """hist(epsilon=1) on rows, say: nothing was given, rather than something wrong."""
+    with pytest.raises(ArgumentTypeError, match="columns: not given"):
+        column_names(None)

@@ -1,10 +1,13 @@
 """protect binds rows, policy and budget to a name once, and finds them again."""
 
+from fractions import Fraction
+
 import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
+    BudgetMismatchError,
     ClosedDatasetError,
     FactMismatchError,
     NotProtectedError,
@@ -12,7 +15,7 @@ from pandas_blowfish.errors import (
     PolicyMismatchError,
 )
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.protect import as_policy, is_name, opened
+from pandas_blowfish.queries.protect import as_policy, is_name, opened, require_bound
 
 GRID = Domain((integers("x", 0, 4), integers("y", 0, 1)))
 PAIRS = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 1, 1, 1]})
@@ -265,3 +268,26 @@ def test_a_hundred_answers_are_counted_together():
         rows.blowfish.protect(bf.Policy(domain, constraints=boxes), epsilon=1)
 
     assert caught.value.facts == [boxes[low].describe() for low in (0, 30, 60, 90)]
+
+
+def test_the_first_refusal_is_the_only_error(tmp_path):
+    """Rows outside the domain, with a ledger that does not exist yet: nothing else is told, nothing made."""
+    with pytest.raises(OutsideDomainError) as caught:
+        pd.DataFrame({"x": [9]}).blowfish.protect(POLICY, epsilon=1, dataset="x", ledger=tmp_path / "new.db")
+
+    assert caught.value.__context__ is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_binding_is_compared_without_rows():
+    """The same refusals as `protect`, for whoever asks before rows are read."""
+    df = ROWS.blowfish.protect(POLICY, epsilon=1, dataset="rows", ledger=bf.Ledger())
+    bound, stated = opened(df.attrs["blowfish"]).dataset, {"outside": "error", "unit": None}
+    other = bf.Policy(POLICY.domain, secrets={"x": bf.public()})
+
+    require_bound(bound, POLICY, Fraction(1), stated)
+    with pytest.raises(BudgetMismatchError):
+        require_bound(bound, POLICY, Fraction(2), stated)
+    for policy, changed in ((other, {}), (POLICY, {"outside": "clip"}), (POLICY, {"unit": "x"})):
+        with pytest.raises(PolicyMismatchError):
+            require_bound(bound, policy, Fraction(1), {**stated, **changed})
