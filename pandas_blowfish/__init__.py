@@ -1,5 +1,20 @@
 """Blowfish privacy as a pandas accessor: noise sized by a policy, budgets kept exactly.
 
+Say what is secret: a pandera schema whose columns have `metadata=` made by `full`, `threshold`,
+`partition`, `edges` or `public`, in a `Policy(schema)`, with public facts `Count`, `Marginal`, `Box`.
+`draft(df)` begins one.
+
+Look before you spend: `policy.lint()`, `policy.odds(...)`, `policy.plot()`, `policy.plan.hist(...)`,
+`compare(...)`.
+
+Protect and release: `df.blowfish.protect(policy, epsilon=1)`, then `df.blowfish.hist(...)`, `cumhist`,
+`quantile`, `range`, `marginal`, `kmeans`, `sum`, `mean`, `count`, `workload`, with `where` and `groupby`
+before them. `of(df)` is `df.blowfish` with types for editors; `check(df, policy)` is for the curator's
+eyes.
+
+Hand on and account for: `save(result, path)`, `result.blowfish.plot()`, `report(ledger, path)`,
+`Ledger(path)`.
+
 >>> import pandas_blowfish as bf
 >>> policy = bf.datasets.patients_policy()
 >>> policy.plan.hist("age", epsilon=0.1).sensitivity
@@ -9,6 +24,8 @@ Fraction(2, 1)
 from pandas_blowfish import datasets, errors, testing
 from pandas_blowfish.accessor import BlowfishAccessor, of
 from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.explain.compare import compare
+from pandas_blowfish.explain.secrets import plot_policy as _plot  # noqa: F401  gives policies their pictures
 from pandas_blowfish.export import save
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.plan.plan import Plan
@@ -17,6 +34,7 @@ from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy, attach
 from pandas_blowfish.policy.secret import edges, full, partition, public, threshold
 from pandas_blowfish.queries.curate import check, draft
+from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__
 
 __all__ = [
@@ -33,6 +51,7 @@ __all__ = [
     "__version__",
     "attach",
     "check",
+    "compare",
     "datasets",
     "draft",
     "edges",
@@ -41,6 +60,7 @@ __all__ = [
     "of",
     "partition",
     "public",
+    "report",
     "save",
     "testing",
     "threshold",

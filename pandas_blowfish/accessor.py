@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import os
 import sys
-from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import BlowfishError, FrameError, NotReleasedError
+from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.assign import assign
+from pandas_blowfish.queries.glance import frame_html, frame_text
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import Opened, opened, protect
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt, interval, receipt_of
+from pandas_blowfish.types import Columns, Epsilon, Number
 from pandas_blowfish.verbs import Verbs
 
 
@@ -44,7 +45,7 @@ class BlowfishAccessor(Verbs):
         self,
         policy: Any,
         *,
-        epsilon: Any,
+        epsilon: Epsilon,
         dataset: str | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         outside: str = "error",
@@ -85,8 +86,12 @@ class BlowfishAccessor(Verbs):
         variables = {**caller.f_globals, **caller.f_locals}
         return BlowfishAccessor(self._frame, self._scope.where(self.policy, expression, variables))
 
-    def groupby(self, columns: Any) -> BlowfishAccessor:
-        """Ask the verbs that follow once for each combination of some columns' values, in one release."""
+    def groupby(self, columns: Columns) -> BlowfishAccessor:
+        """Ask the verbs that follow once for each combination of some columns' values, in one release.
+
+        Args:
+            columns: One column or several; every declared combination is a group, in schema order.
+        """
         return BlowfishAccessor(self._frame, self._scope.groupby(self.policy, columns))
 
     @property
@@ -117,8 +122,12 @@ class BlowfishAccessor(Verbs):
         """Return the receipt of a released frame."""
         return receipt_of(self._frame)
 
-    def interval(self, level: Any = 0.95) -> pd.DataFrame:
-        """Return `low` and `high` for each count, value or size of a released frame."""
+    def interval(self, level: Number = 0.95) -> pd.DataFrame:
+        """Return `low` and `high` for each count, value or size of a released frame.
+
+        Args:
+            level: The probability with which each pair, by itself, holds the true answer.
+        """
         return interval(self._frame, level)
 
     def assign(self, frame: pd.DataFrame) -> pd.Series[Any]:
@@ -135,13 +144,14 @@ class BlowfishAccessor(Verbs):
         """
         return assign(self._frame, frame)
 
-    def plot(self, *, ax: Any = None, level: Any = 0.95, columns: Any = None) -> Any:
-        """Draw a released frame with its error bars, or a cumulative one with its band.
+    def plot(self, *, ax: Any = None, level: Number = 0.95, columns: Columns | None = None) -> Any:
+        """Draw a released frame: error bars, bands of cumulative counts, heat maps of two columns, clusters.
 
         Args:
             ax: The matplotlib Axes to draw on; None for new ones.
             level: The probability that the bars, or the band, hold the true answer.
-            columns: Of a `kmeans`: the one or two coordinates to draw; None for the first two.
+            columns: What to draw of it. Of a `kmeans`: one or two coordinates. Of counts of two columns (a
+                heat map): both, the one along the bottom first. Of a `sum` or `mean`: some columns.
 
         Returns:
             The Axes.
@@ -150,27 +160,33 @@ class BlowfishAccessor(Verbs):
 
         return plot(self._frame, ax=ax, level=level, columns=columns)
 
+    def report(self, path: Any, *, releases: Any = ()) -> Path:
+        """Write one page for the privacy officer: the promise, the budget, every release, the ledger checked.
+
+        Named releases are read back from the ledger, free; others are shown by their entry alone, unless they
+        are given. Nothing is spent, and no row is read.
+
+        Args:
+            path: Where to; ends in .html.
+            releases: Released frames to show too, each compared with the ledger.
+
+        Returns:
+            The file written.
+        """
+        from pandas_blowfish.explain.report import page_path, write_page
+        from pandas_blowfish.queries.account import account
+
+        source, target = self._opened(), page_path(path)
+        return write_page(account(source.ledger, source.dataset.name, of, releases), target)
+
     def _opened(self) -> Opened:
         return opened(self._frame.attrs.get("blowfish"))
 
     def __repr__(self) -> str:
-        try:
-            with suppress(NotReleasedError):
-                return repr(self.receipt)
-            source = self._opened()
-        except BlowfishError as error:
-            return f"BlowfishAccessor: {error}"
-        budget = source.ledger.budget(source.dataset.name)
-        used = min(round(20 * budget.spent / budget.total), 20)
-        bar = "#" * used + "-" * (20 - used)
-        lines = [f"dataset {source.dataset.name!r} in ledger {source.ledger.location}"]
-        lines.append(f"budget [{bar}] spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
-        lines += [f"closed: {budget.closed}"] if budget.closed is not None else []
-        lines += [f"{key} {value}" for key, value in self._scope.facts().items()]
-        return "\n".join([*lines, repr(source.policy)])
+        return frame_text(self._frame.attrs.get("blowfish"), self._scope)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        return frame_html(self._frame.attrs.get("blowfish"), self._scope)
 
 
 def of(frame: pd.DataFrame) -> BlowfishAccessor:

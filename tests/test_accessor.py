@@ -41,7 +41,7 @@ def test_views():
     assert "threshold" in shown
     assert repr(df.blowfish.hist("sex", epsilon=1).blowfish).startswith("Receipt")
     assert "not protected" in repr(pd.DataFrame().blowfish)
-    assert "<pre>" in df.blowfish._repr_html_()
+    assert "<table" in df.blowfish._repr_html_()
 
 
 def test_views_escape_names():
@@ -93,3 +93,17 @@ def test_a_closed_dataset_looks_closed():
 
     assert "raise_budget" in df.blowfish.budget.closed
     assert f"\nclosed: {df.blowfish.budget.closed}\n" in repr(df.blowfish)
+
+
+def test_report_is_the_page_of_this_dataset(tmp_path):
+    """Asked of a frame, it needs no ledger and no name; unprotected frames are refused before writing."""
+    df = _patients()
+    ages = df.blowfish.hist("age", epsilon=1, name="ages")
+
+    page = df.blowfish.report(tmp_path / "report.html", releases=[ages])
+
+    assert page == tmp_path / "report.html"
+    assert "its numbers are those that the ledger keeps" in page.read_text()
+    with pytest.raises(NotProtectedError):
+        pd.DataFrame().blowfish.report(tmp_path / "other.html")
+    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]

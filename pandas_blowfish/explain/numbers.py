@@ -1,0 +1,122 @@
+"""The numbers of a release as a table of a page, and all of them as a file inside it. Never sees rows."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.markup import Html, element, joined, one_line, safe
+from pandas_blowfish.release import Receipt, interval, value_of
+
+ROWS = 100  # of a table that are shown
+FILED = 4_000  # rows up to which all are put into the page as a file
+LETTERS = 120_000  # of such a file
+HELD = "holds the true answer with 95% probability"
+HOLDS = {  # what intervals of some verbs are, where they are less than that
+    "quantile": "is where it lies roughly, at 95%: released errors around the released value",
+    "kmeans": "is its 95% interval as far as noise in whole bins goes: what the borders cut is left out",
+}
+
+
+def with_bounds(release: pd.DataFrame) -> pd.DataFrame:
+    """Return a release with the 95% interval of each answer, where it is known, and labels as columns."""
+    try:
+        bounds = interval(release)
+        release = release.assign(low=bounds["low"], high=bounds["high"])
+    except BlowfishError:
+        pass  # of some releases nobody can tell
+    return release
+
+
+def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
+    """Return the first rows of a release as a table."""
+    head = with_bounds(release.head(ROWS))
+    labels = [str(name) if name is not None else "" for name in head.index.names]
+    header = [element("th", safe(name, 60) or "", scope="col") for name in labels]
+    header += [element("th", safe(name, 60), scope="col", class_="number") for name in head.columns]
+    columns = [head[name].tolist() for name in head.columns]
+    rows = []
+    for at, key in enumerate(head.index.tolist()):
+        keys = key if isinstance(key, tuple) else (key,)
+        cells = [element("th", one_line(_label(each), 60), scope="row") for each in keys]
+        cells += [element("td", _shown(column[at]), class_="number") for column in columns]
+        rows.append(element("tr", *cells))
+    more = f" (the first {ROWS:,} of {len(release):,})" if len(release) > ROWS else ""
+    caption = element("caption", one_line(f"{title}{more}", 160))
+    body = element("thead", element("tr", *header)), element("tbody", *rows)
+    table = scrolled(element("table", caption, *body), title)
+    if "low" not in head.columns:
+        return table
+    verb = str(receipt.get("verb"))
+    said = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
+    return joined(element("p", said, class_="faint"), table)
+
+
+def numbers_file(release: pd.DataFrame, name: str) -> Html:
+    """Return a link to all numbers of a release as CSV, inside the page; nothing where they are too many."""
+    if len(release) > FILED:
+        return Html("")
+    return filed(with_bounds(release).to_csv(), name)
+
+
+def filed(text: str, name: str, most: int = LETTERS) -> Html:
+    """Return a link to a text as a file inside the page; nothing where it is too long."""
+    if len(text) > most:
+        return Html("")
+    coded = base64.b64encode(text.encode("utf-8", "replace")).decode()
+    link = element("a", f"Download {name}", href=f"data:text/csv;base64,{coded}", download=name)
+    return element("p", link, class_="screen")
+
+
+def receipt_text(receipt: Receipt) -> Html:
+    """Return a receipt as JSON that can be copied, and given to `Ledger.verify`."""
+    stated = [f"  {json.dumps(str(key))}: {json.dumps(value, default=str)}" for key, value in receipt.items()]
+    return element("pre", element("code", "{\n" + ",\n".join(stated) + "\n}"))
+
+
+def scrolled(table: Html, title: str) -> Html:
+    """Return a table that scrolls by itself on a narrow screen, also by keyboard."""
+    return element("div", table, class_="wide", tabindex="0", role="region", aria_label=one_line(title, 80))
+
+
+def plain_table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str, numbers: Sequence[str] = ()
+) -> Html:
+    """Return a table whose rows are named by their first cell; columns named in `numbers` are numbers."""
+    right = [name in numbers for name in header]
+    kinds = ["number" if each else None for each in right]
+    head = [element("th", name, scope="col", class_=kind) for name, kind in zip(header, kinds, strict=True)]
+    body = [
+        element(
+            "tr",
+            *(
+                element(
+                    "td" if at else "th",
+                    safe(cell, 300),
+                    scope=None if at else "row",
+                    class_=kinds[at],
+                )
+                for at, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    named = element("caption", caption)
+    table = element("table", named, element("thead", element("tr", *head)), element("tbody", *body))
+    return scrolled(table, caption)
+
+
+def _label(value: Any) -> str:
+    return "missing" if value is None or value != value else str(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        whole = 1e5 <= abs(value) < 1e15
+        return "not known" if value != value else f"{value:,.0f}" if whole else f"{value:,.6g}"
+    return _label(value) if isinstance(value, str) or value is None else one_line(value, 60)
