@@ -1,0 +1,69 @@
+"""What the library says to Python, as the shell says it: one table of phrases. Never sees rows."""
+
+from __future__ import annotations
+
+_TEXT = 'stored as text: pd.to_{} converts it, with errors="coerce" what it cannot to missing'
+_CELLS = "some cells are no {}: mend them, or --na MARK for a text that means missing"
+# the longer ones first: each is looked for in what those before have left
+SHELL = {
+    _TEXT.format("numeric"): _CELLS.format("numbers"),
+    _TEXT.format("datetime"): _CELLS.format("instants as 2026-01-31 or 2026-01-31T12:00"),
+    "na_values= of read_csv turns marks into nulls": "--na MARK makes a text mean missing",
+    "one of schema and column has a time zone: tz_localize, or declare it": (
+        "one of policy and column has a time zone: `tz:` declares it"
+    ),
+    "nullable=True, or fill": "`nullable: true`, or fill the cells",
+    "absent from the frame": "absent from the file",
+    "counts them; mend the rows": "counts them; mend the rows, say --na MARK for a text that means missing",
+    "bf.check(frame, policy)": "`pandas-blowfish check`",
+    'outside="clip"': "--outside clip",
+    "nullable=True": "`nullable: true`",
+    "Ledger.raise_budget": "`pandas-blowfish ledger FILE --dataset NAME --raise TOTAL --reason TEXT`",
+    "Ledger.record_exact": "in Python Ledger.record_exact",
+    "its name=": "its --name",
+    "another name=": "another --name",
+    "have a name=": "have a name",
+    "protect with that epsilon": "say that --epsilon, or none",
+    "allowed: epsilon='": "allowed: --epsilon '",
+    "protect with the first one": "say the first one",
+    "protect a frame with this ledger and name first": "`pandas-blowfish release --new` begins one",
+    "release from the frame protect() returned": "release from the file as it was",
+    "use .where() rather than filtering": "begin the query with where(...) rather than filtering the file",
+    " An in-memory ledger lives in one process: to share a frame between processes protect it with "
+    'ledger="budget.db".': "",
+    "add Check.in_range(first, last) to its schema column, and step= to its secret": (
+        "give it `min:`, `max:` and `step:` in the policy"
+    ),
+    "add Check.in_range(low, high) to the schema (and step= for floats)": (
+        "give it `min:` and `max:` in the policy (and `step:` for floats)"
+    ),
+    "Check.in_range(low, high)": "`min:` and `max:`",
+    "Check.isin([...])": "`values: [...]`",
+    "write isin([...]) with a list": "write `values: [...]`",
+    "pa.Column(pd.CategoricalDtype([...], ordered=True))": "`ordered: true`",
+    "bf.partition": "`secret: partition`",
+    "bf.public()": "`secret: public`",
+    "the schema": "the policy",
+}
+
+
+def in_shell(text: str) -> str:
+    """Return a text with each phrase that speaks Python said as the shell says it.
+
+    Examples:
+        >>> in_shell('widen the schema, mend the rows, or outside="clip"')
+        'widen the policy, mend the rows, or --outside clip'
+    """
+    for phrase, said in SHELL.items():
+        text = text.replace(phrase, said)
+    return text
+
+
+def message_in_shell(message: str) -> str:
+    """Return an error's message with what is allowed and its fix as the shell says them.
+
+    Its first line may hold names, which stay as they are.
+    """
+    first, *rest = message.split("\n")
+    lines = [in_shell(line) if line.startswith(("  allowed: ", "  fix: ")) else line for line in rest]
+    return "\n".join([first, *lines])

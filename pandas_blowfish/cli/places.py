@@ -1,0 +1,63 @@
+"""The files that a command writes: none that it reads, and none twice. Never sees rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pandas_blowfish.cli.exits import FILES, UsageError, blaming
+from pandas_blowfish.errors import ArgumentError
+
+BESIDE = ("", "-wal", "-shm", "-journal", ".lock")  # what a ledger's file has beside it
+
+
+def of_ledger(ledger: Any) -> list[Path]:
+    """Return the files of a ledger, there or not."""
+    return [Path(f"{ledger}{ending}") for ending in BESIDE]
+
+
+def require_unused(written: Iterable[Path], used: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse to write over a file that the command uses, under whatever name.
+
+    Args:
+        written: Every file that will be written.
+        used: Files by what they are to the command.
+    """
+    taken = {mark: what for what, places in used.items() for place in places for mark in _marks(place)}
+    for place in written:
+        if what := next((taken[mark] for mark in _marks(place) if mark in taken), None):
+            raise UsageError(f"{str(place)!r} would be written over {what}", "give another --out.")
+
+
+def require_apart(written: Sequence[Sequence[Path]]) -> None:
+    """Refuse releases of which two are written to one file; for each, all of its files."""
+    taken: set[tuple[object, ...]] = set()
+    for places in written:
+        own = set[tuple[object, ...]]()
+        for place in places:
+            if place.is_dir():
+                raise ArgumentError("out", f"{str(place)!r} is a directory", fix="choose another name.")
+            if _marks(place) & taken:
+                raise UsageError(f"two releases are written to {str(place)!r}", "give each its own file.")
+            own |= _marks(place)
+        taken |= own
+
+
+def require_writable(directory: Path) -> None:
+    """Refuse a directory in which no file can be made."""
+    if not directory.is_dir() or not os.access(directory, os.W_OK):
+        with blaming(FILES):
+            problem = f"{str(directory)!r} is no directory to write in"
+            raise ArgumentError("out", problem, fix="make it first, or choose another.")
+
+
+def _marks(place: Any) -> set[tuple[object, ...]]:
+    """Return what tells a file from others: where it really is, and which one it is if it is there."""
+    found: set[tuple[object, ...]] = {(os.path.normcase(os.path.realpath(place)),)}
+    try:
+        status = os.stat(place)
+    except OSError:
+        return found
+    return found | {(status.st_dev, status.st_ino)}

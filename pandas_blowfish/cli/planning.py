@@ -1,0 +1,169 @@
+"""The queries of a run, all planned, with what could stop one later looked at before the first is charged.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pandas_blowfish.cli import places, writing
+from pandas_blowfish.cli.books import telling
+from pandas_blowfish.cli.jobs import Ask, Job
+from pandas_blowfish.errors import (
+    BlowfishError,
+    ClosedDatasetError,
+    InsufficientBudgetError,
+    NameTakenError,
+)
+from pandas_blowfish.export import files_of
+from pandas_blowfish.kernel.ledger import Dataset, Ledger
+from pandas_blowfish.kernel.measure import require_drawable
+from pandas_blowfish.kernel.reprice import policy_of
+from pandas_blowfish.plan.clusters import require_clusters
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.marginal import table_keys
+from pandas_blowfish.queries.planner import Planner
+
+MAX_NAME = 200  # characters of a query that is its own name
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One query of a run, planned.
+
+    Attributes:
+        ask: The query.
+        plan: What it measures and costs.
+        name: What its answer is kept under; None to keep none.
+        kept: Whether it is answered already, and so is free.
+        same: The name that an answer to the same query is kept under, where it is another one.
+    """
+
+    ask: Ask
+    plan: Plan
+    name: str | None
+    kept: bool
+    same: str | None = None
+
+    @property
+    def cost(self) -> Fraction:
+        """Return what it will be charged."""
+        return Fraction(0) if self.kept else self.plan.cost
+
+    @property
+    def label(self) -> str:
+        """Return what a person is told that it is."""
+        return self.name or self.plan.call
+
+    @property
+    def files(self) -> list[Path]:
+        """Return every file that will be written."""
+        return [] if self.ask.out is None else files_of(self.ask.out, table_keys(self.plan))
+
+
+def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> list[Planned]:
+    """Return every query planned, or raise for the first that cannot be answered and written."""
+    planner = Planner(policy)
+    if bound is not None:  # as its rows will be asked: with their number, and with facts recorded since
+        now = policy_of(bound)
+        planner = Planner(now, rows=bound.binding["rows"] if now.rows_public else None)
+    planned: list[Planned] = []
+    named = _names(book, job.dataset) if bound is not None else {}
+    for number, ask in enumerate(job.asks, 1):
+        try:
+            planned.append(_planned(ask, planner, book, named, planned, job))
+        except BlowfishError as error:
+            if len(job.asks) > 1:
+                error.args = (f"release {number}: {error}", *error.args[1:])
+            raise
+    written = [each.files for each in planned]
+    used = {"the rows": [job.data], "the policy": [job.policy], "the ledger": places.of_ledger(job.ledger)}
+    used |= {"the file of jobs": [job.jobs]} if job.jobs is not None else {}
+    places.require_unused([place for each in written for place in each], used)
+    places.require_apart(written)
+    return planned
+
+
+def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | None, total: Fraction) -> None:
+    """Refuse a run that the budget does not suffice for, as a whole."""
+    cost = sum((each.cost for each in planned), Fraction(0))
+    if bound is not None and bound.closed is not None and not all(each.kept for each in planned):
+        raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.mendable)
+    remaining = total if bound is None else bound.budget.remaining
+    if cost > remaining:
+        raise InsufficientBudgetError(dataset, cost, remaining, total)
+
+
+def _planned(
+    ask: Ask,
+    planner: Planner,
+    book: Ledger,
+    named: Mapping[str, Sequence[str]],
+    before: Sequence[Planned],
+    job: Job,
+) -> Planned:
+    """Return one query planned, with what could stop it later looked at now."""
+    if ask.call.epsilon is None:
+        epsilon_of(None)  # raises: what a release costs is said
+    ask.call.require_rows(planner.rows)
+    plan: Plan = ask.call.on(planner)
+    require_drawable(plan)
+    if ask.call.verb == "kmeans":
+        require_clusters()
+    writing.require_room(plan, ask.out)
+    name, dataset = ask.name or (None if job.unnamed else _own_name(plan)), job.dataset
+    asked = _query(plan)
+    found = book.find(dataset, name) if named and name is not None else None
+    if found is not None and found[0].body.get("query") != asked:
+        raise NameTakenError(dataset, str(name), found[0].body.get("call"))
+    earlier = next((each for each in before if name is not None and each.name == name), None)
+    if earlier is not None and _query(earlier.plan) != asked:
+        raise NameTakenError(dataset, str(name), earlier.plan.call)
+    kept = found is not None or earlier is not None
+    others = () if kept or plan.cost == 0 else named.get(plan.call, ())
+    return Planned(ask, plan, name, kept, next((n for n in others if _keeps(book, dataset, n, asked)), None))
+
+
+def _names(book: Ledger, dataset: str) -> dict[str, list[str]]:
+    """Return the names that a dataset's charges have, by the text of their query."""
+    found = dict[str, list[str]]()
+    with telling(book):
+        entries = book.entries
+    charges = entries[(entries["dataset"] == dataset) & (entries["kind"] == "charge")]
+    for query, name in zip(charges["query"], charges["name"], strict=True):
+        if name is not None:
+            found.setdefault(query, []).append(name)
+    return found
+
+
+def _keeps(book: Ledger, dataset: str, name: str, asked: Mapping[str, Any]) -> bool:
+    """Tell whether an answer to just this query is kept under a name."""
+    found = book.find(dataset, name)
+    return found is not None and found[0].body.get("query") == asked
+
+
+def _query(plan: Plan) -> dict[str, Any]:
+    """Return the question as the ledger keeps it."""
+    return {**plan.query, "epsilon": str(plan.epsilon)}
+
+
+def _own_name(plan: Plan) -> str:
+    """Return the name of a query that was given none: its own text, so that asking it again is free.
+
+    Without the number of rows of a mean, which nobody knows yet when a new dataset is asked first.
+    """
+    text = str(parse_call(plan.call).but(rows=None)) if plan.query["verb"] == "mean" else plan.call
+    text = unicodedata.normalize("NFC", text)
+    if len(text) <= MAX_NAME and text.isprintable():
+        return text
+    return f"{plan.query['verb']} {hashlib.sha256(text.encode()).hexdigest()}"

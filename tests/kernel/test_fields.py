@@ -1,0 +1,65 @@
+"""A field is read by what its column declares and by itself alone."""
+
+import pandas as pd
+import pytest
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.kernel.fields import held, marks, require_marks, typed, unmarked
+from pandas_blowfish.policy.domain import Domain, from_dict
+
+KINDS = {
+    "number": {"type": "integer", "min": 0, "max": 9},
+    "whole": {"type": "integer", "min": 0, "max": 2**60},
+    "bool": {"type": "bool"},
+    "instant": {"type": "datetime", "min": "2026-01-01", "max": "2026-12-31", "step": "1D"},
+    "text": {"type": "string", "values": ["a", "NA"]},
+}
+FIELDS = ["5", "5.0", "true", "2026-02-03", "a", "5", "word", ""]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_each_field_is_read_alone(kind):
+    """A column is its fields read one by one, whatever the others are."""
+    attribute = from_dict("x", KINDS[kind])
+
+    together = typed(pd.Series(FIELDS, dtype="str"), attribute)
+    alone = [typed(pd.Series([field], dtype="str"), attribute).iloc[0] for field in FIELDS]
+
+    assert held(attribute) == kind
+    assert together.tolist() == alone
+    assert "word" in alone
+
+
+def test_the_usual_marks_less_what_is_declared():
+    """NA is a value where it is listed."""
+    assert "NA" in marks(from_dict("x", KINDS["number"]))
+    assert "NA" not in marks(from_dict("x", KINDS["text"]))
+    assert "NA" in marks(None)
+
+
+@pytest.mark.parametrize("mark", ["5", "5.0", str(2**59), "TRUE", "2026-02-03", "a", "NA"])
+def test_marks_are_no_values(mark):
+    """What some column declares cannot stand for missing; anything else can."""
+    domain = Domain(tuple(from_dict(name, spec) for name, spec in KINDS.items()))
+
+    require_marks(["?", "-1", "2025-01-01", "word", ""], domain)
+    with pytest.raises(ArgumentError, match="is a declared value of column"):
+        require_marks(["?", mark], domain)
+
+
+def test_any_number_is_a_value_where_there_are_no_bounds():
+    """A column without bounds declares all numbers."""
+    domain = Domain((from_dict("x", {"type": "float"}),))
+
+    require_marks(["?"], domain)
+    with pytest.raises(ArgumentError, match="'-9' is a declared value"):
+        require_marks(["-9"], domain)
+
+
+def test_marks_are_taken_out_of_text_alone():
+    """Numbers stay what they are, categories lose the mark."""
+    numbers, words = pd.Series([1, 2]), pd.Series(["a", "?"])
+
+    assert unmarked(numbers, ["1", "?"], text=False).tolist() == [1, 2]
+    assert unmarked(words, ["?"], text=True).isna().tolist() == [False, True]
+    assert list(unmarked(words.astype("category"), ["?"], text=False).cat.categories) == ["a"]
