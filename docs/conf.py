@@ -1,0 +1,99 @@
+"""How the pages are built: Sphinx, MyST and furo, offline; the reference comes from the docstrings."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pandas_blowfish.version import __version__
+
+project = "pandas_blowfish"
+author = "the pandas_blowfish authors"
+release = version = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+default_role = "literal"  # docstrings write names in single backticks
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_custom_sections = [("Proof note", "params_style")]
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {
+    name: name for name in ("Epsilon", "Number", "Columns", "Strategy", "Bins", "Bounds", "Shares", "Tables")
+}
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+add_module_names = False
+toc_object_entries = False
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_title = f"pandas_blowfish {release}"
+html_show_sphinx = False
+html_show_copyright = False
+html_copy_source = False
+html_show_sourcelink = False
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+
+
+def setup(app: Any) -> None:
+    """Mend what napoleon and autodoc make of some docstrings and signatures."""
+    kept: dict[str, list[str]] = {}
+
+    def keep(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+        if what in ("property", "attribute"):
+            kept[name] = list(lines)
+
+    def restore(_app: Any, _what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+        # napoleon takes what a property's first line says before a colon for its type
+        lines[:] = kept.pop(name, [line for line in lines if not line.startswith(":vartype")])
+
+    def aliases(*given: Any) -> tuple[str | None, ...] | None:
+        if "TypeAliasForwardRef" not in f"{given[-2]}{given[-1]}":
+            return None
+        return tuple(part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in given[-2:])
+
+    app.connect("builder-inited", _pictures)
+    app.connect("autodoc-process-docstring", keep, priority=400)
+    app.connect("autodoc-process-docstring", restore, priority=600)
+    app.connect("autodoc-process-signature", aliases)
+
+
+def _pictures(_app: Any) -> None:
+    """Draw what the pages show, by the code that they describe, with noise that is the same each time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    import pandas_blowfish as bf
+
+    folder = Path(__file__).parent / "_build" / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    policy = bf.datasets.patients_policy()
+    rows = bf.datasets.patients(5_000).blowfish.protect(policy, epsilon=1, ledger=bf.Ledger())
+    with bf.testing.replay(7):
+        ages = rows.blowfish.cumhist("age", epsilon="0.2")
+        sexes = rows.blowfish.where("age >= 18").groupby("sex").hist("disease", epsilon="0.3")
+    drawn = {
+        "ages": lambda ax: ages.blowfish.plot(ax=ax),
+        "adults": lambda ax: sexes.blowfish.plot(ax=ax),
+        "age-secret": lambda ax: policy.plot("age", ax=ax),
+        "disease-secret": lambda ax: policy.plot("disease", ax=ax),
+    }
+    for name, draw in drawn.items():
+        figure, axes = pyplot.subplots(figsize=(6.4, 3.2), layout="constrained", dpi=110)
+        draw(axes)
+        figure.savefig(folder / f"{name}.png")
+        pyplot.close(figure)

@@ -1,0 +1,223 @@
+"""README and docs: every block runs as printed, every link leads somewhere, every name is explained.
+
+One page is one session, in a scratch folder, with warnings as errors. In a ```python block
+
+- `expression  # -> text` promises what str(expression) is (on the next line, if it is long),
+- `statement  # raises SomeError` promises that exception,
+- a ```text block right below shows what was printed (and the message of what was raised); `...` stands for
+  anything.
+
+In a ```bash block lines that begin with `pandas-blowfish` run; `# exit 3` promises that exit code.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish import errors
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", *PAGES]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ERRORS = {
+    name: each
+    for name, each in vars(errors).items()
+    if inspect.isclass(each) and issubclass(each, errors.BlowfishError)
+}
+
+
+class Block(NamedTuple):
+    """A fenced block, and what the block right below it says is printed."""
+
+    language: str
+    code: str
+    line: int
+    shown: str | None
+
+
+def _id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _blocks(text: str) -> list[Block]:
+    """Return the python and bash blocks of a page, each with the text block right below it."""
+    found = list(FENCE.finditer(text))
+    out = []
+    for fence, after in zip(found, [*found[1:], None], strict=False):
+        below = after is not None and after[1] == "text" and not text[fence.end() : after.start()].strip()
+        if fence[1] in ("python", "bash"):
+            line = text.count("\n", 0, fence.start()) + 1
+            out.append(Block(fence[1], fence[2], line, after[2] if below and after else None))
+    return out
+
+
+def _run_python(block: Block, scope: dict[str, object], page: str) -> None:
+    """Run a block statement by statement and keep its promises; print what is raised on purpose."""
+    tree = ast.parse("\n" * block.line + block.code, page)
+    lines = ["", *("\n" * block.line + block.code).split("\n")]
+    for statement in tree.body:
+        source, end = lines[statement.lineno : (statement.end_lineno or 0) + 1], statement.end_lineno or 0
+        where = f"{page}:{end}: {lines[end].strip()}"
+        raises = re.search(r"# raises (\w+)", "\n".join(source))
+        promised = re.search(r"# -> (.*)", lines[end]) or re.match(r"# -> (.*)", lines[end + 1])
+        if raises:
+            expected = _exception(raises[1])
+            with pytest.raises(expected) as caught:
+                exec(compile(ast.Module([statement], []), page, "exec"), scope)
+            assert expected in (type(caught.value), errors.BlowfishError), f"{where}: {caught.type.__name__}"
+            print(f"{type(caught.value).__name__}: {caught.value}")
+        elif promised:
+            assert isinstance(statement, ast.Expr), f"{where}: only an expression has a value"
+            value = eval(compile(ast.Expression(statement.value), page, "eval"), scope)
+            assert str(value) == promised[1].strip(), where
+        else:
+            exec(compile(ast.Module([statement], []), page, "exec"), scope)
+
+
+def _matches(printed: str, shown: str) -> bool:
+    """Tell whether text is as shown, whatever its blanks; `...` stands for anything, also nothing."""
+    pattern = re.sub(r"(\\ )?\\\.\\\.\\\.(\\ )?", ".*", re.escape(" ".join(shown.split())))
+    return re.fullmatch(pattern, " ".join(printed.split()), re.DOTALL) is not None
+
+
+def _exception(name: str) -> type[BaseException]:
+    found = getattr(errors, name, None) or getattr(importlib.import_module("builtins"), name)
+    assert isinstance(found, type)
+    assert issubclass(found, BaseException)
+    return found
+
+
+def _run_bash(block: Block, page: str) -> None:
+    """Run the lines of a block that call the command."""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        command, _, promised = line.partition("# exit ")
+        if command.startswith("pandas-blowfish"):
+            from pandas_blowfish.cli import main
+
+            try:
+                code = main(shlex.split(command, comments=True)[1:])
+            except SystemExit as left:
+                code = left.code
+            assert (code or 0) == int(promised or 0), f"{page}:{block.line}: {line}"
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """Return a scope in a scratch folder, with a budget of its own and without windows."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pandas_blowfish.kernel.ledger._DEFAULT", {})
+    modules, environment = dict(sys.modules), dict(os.environ)
+    yield {"__name__": "__main__"}
+    pyplot.close("all")
+    sys.modules.update(modules)  # a page may play at a missing package
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.exists()], ids=_id)
+def test_runs_as_printed(path, session, capsys):
+    """Every block of a page, in order, in one session; what it promises is what comes out."""
+    for block in _blocks(path.read_text(encoding="utf-8")):
+        capsys.readouterr()
+        if block.language == "python":
+            _run_python(block, session, _id(path))
+        else:
+            _run_bash(block, _id(path))
+        printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()) + "\n"
+        if block.shown is not None:
+            place = f"{_id(path)}:{block.line} printed\n{printed}\nbut shows\n{block.shown}"
+            assert _matches(printed, block.shown), place
+
+
+def test_every_error_is_shown():
+    """Each public exception has a section that raises it, and says how to mend it."""
+    sections = re.split(r"^#{2,3} ", (DOCS / "errors.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    by_name = {section.split("\n", 1)[0].strip(" `"): section for section in sections}
+
+    for name in ERRORS:
+        assert name in by_name, f"docs/errors.md has no section on {name}"
+        raised = re.findall(r"# raises (\w+)", by_name[name])
+        if name == "BlowfishError":  # the base class, never raised by itself
+            assert set(raised) <= set(ERRORS), name
+        else:
+            told = f'"type": "{name}"' in by_name[name]  # by the command line
+            assert name in raised or told, f"the section on {name} does not raise it"
+        assert "**Fix" in by_name[name], f"the section on {name} says no fix"
+
+
+def test_every_verb_has_a_how_to():
+    """Whatever can be called on df.blowfish is called on some how-to page."""
+    pages = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "howto").glob("*.md"))
+    for name, member in inspect.getmembers(bf.BlowfishAccessor):
+        if not name.startswith("_") and callable(member):
+            assert f".{name}(" in pages, f"no how-to calls {name}"
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.exists()], ids=_id)
+def test_links_lead_somewhere(path):
+    """Relative links name files that are there; nothing is fetched from elsewhere."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not target.startswith(("http:", "https:", "mailto:")):
+            assert (path.parent / target).exists(), f"{_id(path)} links to {target}"
+    if path.is_relative_to(DOCS):
+        assert not re.search(r"!\[[^]]*\]\(http|<img|<script", text), f"{_id(path)} loads something"
+
+
+@pytest.mark.xdist_group("sphinx")
+def test_docs_build_and_name_everything(tmp_path):
+    """`make docs` passes with warnings as errors, and the reference has every public name and error."""
+    from sphinx.util.inventory import InventoryFile
+
+    built = tmp_path / "html"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(tmp_path / "trees"), str(DOCS), str(built)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+
+    inventory = InventoryFile.loads((built / "objects.inv").read_bytes(), uri="")
+    named = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
+    missing = [name for name in bf.__all__ if f"pandas_blowfish.{name}" not in named]
+    missing += [name for name in ERRORS if f"pandas_blowfish.errors.{name}" not in named]
+    members = inspect.getmembers(bf.BlowfishAccessor)
+    missing += [
+        name
+        for name, _ in members
+        if name[0] != "_" and f"pandas_blowfish.BlowfishAccessor.{name}" not in named
+    ]
+    assert not missing
+    fetched = re.compile(r'(?:src|href)="(?:https?:)?//[^"]*\.(?:css|js|woff2?|png|svg)')
+    for page in built.rglob("*.html"):
+        assert not fetched.search(page.read_text(encoding="utf-8")), page.name
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CHANGELOG.md", "LICENSE", "CONTRIBUTING.md", "PROOFS.md", "SECURITY.md"]
+)
+def test_documents_exist(name):
+    """A fresh clone has its documents."""
+    assert (ROOT / name).stat().st_size > 400
