@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -58,12 +59,12 @@ def errors(noisy: np.ndarray, truth: np.ndarray, rows: float) -> tuple[float, fl
 
 def answers(plan: Plan, grid: np.ndarray) -> np.ndarray:
     """Return noisy answers of a plan."""
-    counts = np.concatenate([_gathered(tally, grid) for tally in plan.measurement.tallies])
+    counts = np.concatenate([gathered(tally, grid) for tally in plan.measurement.tallies])
     values = _noisy(plan, plan.measurement.measured(counts))
     return solve(plan.measurement, values, post=False).answers
 
 
-def _gathered(tally: object, grid: np.ndarray) -> np.ndarray:
+def gathered(tally: object, grid: np.ndarray) -> np.ndarray:
     """Return a table of counts from the grid's cells, as the kernel would from rows."""
     names = [binning.attribute.name for binning in tally.binnings]
     cells = grid if names == ["lat", "lon"] else grid.sum(axis=1) if names == ["lat"] else grid.sum(axis=0)
@@ -122,7 +123,7 @@ def nested_squares(cells: int, boxes: np.ndarray, epsilon: Fraction) -> Plan:
         form = {"radices": [list(radices)] * 2, "tables": [[each, 1] for each in levels]}
         made.append(plan.asked[0].reread(policy, epsilon, "hierarchical", form))
     best = min(made, key=lambda each: each.mse)
-    return Plan(policy, epsilon, best, plan.query, list, plan.asked)
+    return replace(plan, measurement=best)
 
 
 def main() -> None:
