@@ -13,7 +13,7 @@ from pandas_blowfish.policy.schema import kind_of_dtype
 
 BLANK = "..."
 HEAD = """\
-# A policy, drafted from the names and types of the columns: state each `...`, then delete this comment.
+# A policy, drafted from the columns' names and types: state each `...`, then delete this comment.
 # Bounds and values are what a person may have, never what these rows happen to hold.
 # secret: full (every pair of values), public (everyone knows it already), or
 #   {secret: threshold, theta: 5} (values up to 5 apart), {secret: partition, groups: {name: [values]}}
