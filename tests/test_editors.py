@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import jedi
+import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
@@ -129,5 +130,5 @@ def test_help_of_the_package_is_a_map():
 
     assert len(called) > 10
     for name in called:
-        owners = (bf, bf.BlowfishAccessor, bf.Policy)
+        owners = (bf, bf.BlowfishAccessor, bf.Policy, pd.DataFrame)
         assert any(hasattr(each, name) for each in owners), name
