@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench clean
+.PHONY: demo test docs notebooks bench reproduce peers clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -33,8 +33,14 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/kmeans.py
 	$(BIN)/python benchmarks/kmeans.py --speed --columns --calibrate
 
+reproduce: .venv/.bench
+	$(BIN)/python benchmarks/reproduce.py $(ARGS)
+
+peers: .venv/.bench
+	$(BIN)/python benchmarks/peers.py $(ARGS)
+
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-peers
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -21,6 +21,7 @@ from functools import cache
 import kmeans_peers as peers
 import numpy as np
 import pandas as pd
+from kmeans_data import Dataset, datasets
 from ranges import progress, table
 
 import pandas_blowfish as bf
@@ -56,7 +57,7 @@ def real(name: str) -> Grid:
     return Grid(name, "float", False, Fraction(0), Fraction(1), Fraction(1, CELLS), open_high=True)
 
 
-def domain_of(data: peers.Dataset) -> Domain:
+def domain_of(data: Dataset) -> Domain:
     """Return the declared cells: whole numbers, or 64 bins of real ones."""
     names = [f"x{number}" for number in range(data.points.shape[1])]
     if data.step:
@@ -65,7 +66,7 @@ def domain_of(data: peers.Dataset) -> Domain:
     return Domain(tuple(real(name) for name in names))
 
 
-def policy_of(data: peers.Dataset, case: Case) -> bf.Policy:
+def policy_of(data: Dataset, case: Case) -> bf.Policy:
     """Return the policy of a case."""
     domain = domain_of(data)
     columns = domain.columns
@@ -77,7 +78,7 @@ def policy_of(data: peers.Dataset, case: Case) -> bf.Policy:
     return bf.Policy(domain, neighbors="attribute" if case.kind == "attribute" else "record")
 
 
-def ours(data: peers.Dataset, case: Case, epsilon: str, runs: int) -> tuple[str, list[float]]:
+def ours(data: Dataset, case: Case, epsilon: str, runs: int) -> tuple[str, list[float]]:
     """Return the strategy that was chosen, and the scores of some releases."""
     policy, columns = policy_of(data, case), list(domain_of(data).columns)
     values = data.points.astype(np.int64) if data.step else data.points
@@ -93,15 +94,15 @@ def least(name: str) -> float:
 
 
 @cache
-def loaded() -> dict[str, peers.Dataset]:
-    return peers.datasets()
+def loaded() -> dict[str, Dataset]:
+    return datasets()
 
 
-def score(data: peers.Dataset, centres: np.ndarray) -> float:
+def score(data: Dataset, centres: np.ndarray) -> float:
     return peers.objective(data.points, centres) / least(data.name)
 
 
-def lloyd(data: peers.Dataset, case: Case, epsilon: float, runs: int) -> list[float]:
+def lloyd(data: Dataset, case: Case, epsilon: float, runs: int) -> list[float]:
     """Return the scores of the sound Lloyd under a policy."""
     length = case.length * float((data.high - data.low + data.step)[0]) / 256
     given = {"theta": length, "side": length, "step": data.step}
@@ -123,7 +124,7 @@ def lloyd(data: peers.Dataset, case: Case, epsilon: float, runs: int) -> list[fl
     return found
 
 
-def paper(data: peers.Dataset, case: Case, epsilon: float, runs: int) -> list[float]:
+def paper(data: Dataset, case: Case, epsilon: float, runs: int) -> list[float]:
     """Return the scores of the paper's calibration."""
     length = case.length * float((data.high - data.low + data.step)[0]) / 256
     sums = peers.paper_sensitivity(case.kind, data.low, data.high, theta=length, side=length)

@@ -1,4 +1,4 @@
-"""The data, the score and the other methods that k-means releases are compared with; not run by itself.
+"""The score and the other methods that k-means releases are compared with; not run by itself.
 
 Peers: a private Lloyd that keeps the promise (`noisy_lloyd`, its sensitivity from `sound_sensitivity`), the
 Blowfish paper's Lloyd, which does not (`paper_lloyd`), and diffprivlib's (`diffprivlib_kmeans`). All take an
@@ -9,72 +9,34 @@ measure errors, never to release anything.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import KMeans
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STARTS = 10
 CHUNK = 65_536
 SPREAD = 0.225  # how far a typical centre is from the middle, of a half width (Su et al. 2016)
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Rows to be clustered and the bounds that are declared for them; step is 0 where values are real."""
-
-    name: str
-    points: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    step: float = 0.0
-
-
-def datasets() -> dict[str, Dataset]:
-    """Return the paper's data sets by name, without those whose files are absent.
-
-    Tweets are on the 256 x 256 grid of DPBench (the original coordinates were not kept), one row for each.
-    """
-    found = []
-    skin, tweets = DATA / "skin_segmentation.npz", DATA / "twitter_western_usa.npz"
-    if skin.exists():
-        colours = np.load(skin)["BGR"].astype(float)
-        draw = np.random.default_rng(1)
-        for name, share in (("skin", 1), ("skin 10%", 10), ("skin 1%", 100)):
-            kept = draw.choice(len(colours), round(len(colours) / share), replace=False)
-            found.append(_lattice(name, colours if share == 1 else colours[kept]))
-    else:
-        print(f"skin is left out: {skin} is absent")
-    if tweets.exists():
-        counts = np.load(tweets)["grid256_lat_lon"]
-        found.append(
-            _lattice("tweets", np.repeat(np.argwhere(counts), counts[counts > 0], axis=0).astype(float))
-        )
-    else:
-        print(f"tweets are left out: {tweets} is absent")
-    found.append(_mixture())
-    return {each.name: each for each in found}
-
-
-def objective(points: np.ndarray, centres: np.ndarray) -> float:
-    """Return the sum of squared distances of the rows to their nearest centres."""
+def objective(points: np.ndarray, centres: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Return the sum of squared distances of the rows to their nearest centres, each weights times."""
     total = 0.0
     for start in range(0, len(points), CHUNK):
         part = points[start : start + CHUNK]
-        total += (part**2).sum() + ((centres**2).sum(axis=1) - 2 * part @ centres.T).min(axis=1).sum()
+        each = (part**2).sum(axis=1) + ((centres**2).sum(axis=1) - 2 * part @ centres.T).min(axis=1)
+        total += each.sum() if weights is None else each @ weights[start : start + CHUNK]
     return float(total)
 
 
-def best(points: np.ndarray, k: int) -> float:
+def best(points: np.ndarray, k: int, weights: np.ndarray | None = None) -> float:
     """Return the least objective of ten runs without privacy, half of them from k-means++."""
-    runs = [
-        KMeans(k, init=("k-means++", "random")[seed % 2], n_init=1, random_state=seed).fit(points)
+    models = [
+        KMeans(k, init=("k-means++", "random")[seed % 2], n_init=1, random_state=seed)
         for seed in range(STARTS)
     ]
-    return min(objective(points, run.cluster_centers_) for run in runs)
+    runs = [model.fit(points, sample_weight=weights) for model in models]
+    return min(objective(points, run.cluster_centers_, weights) for run in runs)
 
 
 def sound_sensitivity(
@@ -83,8 +45,8 @@ def sound_sensitivity(
     high: np.ndarray,
     *,
     theta: float | None = None,
-    side: float | None = None,
-    step: float = 0.0,
+    side: float | np.ndarray | None = None,
+    step: float | np.ndarray = 0.0,
 ) -> tuple[float, float]:
     """Return the largest L1 changes of all clusters' sums and of all sizes, together, between neighbours.
 
@@ -126,8 +88,9 @@ def noisy_lloyd(
     *,
     sum_sensitivity: float,
     size_sensitivity: float,
-    side: float | None = None,
+    side: float | np.ndarray | None = None,
     iterations: int | None = None,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the centres of a private Lloyd, as good as we could make one; the row count is public.
 
@@ -141,40 +104,48 @@ def noisy_lloyd(
 
     The sensitivities are `sound_sensitivity`'s; 0 leaves sizes exact. With a side the secrets are a partition
     into such cubes, whose row counts are exact and free: it starts from the centres of their midpoints, no
-    noise, and measures sums once (more often was no better).
+    noise, and measures sums once (more often was no better). Weights are how many rows each point stands for.
     """
+    rows = len(points) if weights is None else int(weights.sum())
     columns, middle, half = len(low), (low + high) / 2, (high - low) / 2
     scaled = (points - middle) / half
     place = points if side is None else low + (np.floor((points - low) / side) + 0.5) * side
     for_sizes = np.cbrt(4 * columns * SPREAD**2)
     if iterations is None:
-        unit = np.sqrt(500 * k**3 * (columns + for_sizes) ** 3) / len(points)
-        iterations = 1 if side else int(np.clip(1.5 + epsilon / unit, 1, 10))
+        unit = np.sqrt(500 * k**3 * (columns + for_sizes) ** 3) / rows
+        iterations = 1 if side is not None else int(np.clip(1.5 + epsilon / unit, 1, 10))
     budgets = 1.5 ** np.arange(iterations)
     share = for_sizes / (columns + for_sizes) if size_sensitivity else 0.0
-    centres = _apart(k, columns, rng) if side is None else (_clustered(place, k, rng) - middle) / half
+    centres = (
+        _apart(k, columns, rng) if side is None else (_clustered(place, k, rng, weights) - middle) / half
+    )
     for turn, budget in enumerate(epsilon * budgets / budgets.sum()):
-        sizes, sums = _totals(place, scaled, middle + half * centres)
+        sizes, sums = _totals(place, scaled, middle + half * centres, weights)
         scale = sum_sensitivity / (budget * (1 - share))
         sums += rng.laplace(0, scale, sums.shape)
         if size_sensitivity:
-            sizes = _to_total(sizes + rng.laplace(0, size_sensitivity / (budget * share), k), len(points))
+            sizes = _to_total(sizes + rng.laplace(0, size_sensitivity / (budget * share), k), rows)
         weight = sizes / (sizes**2 + 8 * scale**2)  # 2 scale^2 / (1/2)^2: centres about 1/2 from the middle
         centres = sums * weight[:, None]
         if turn < iterations - 1:
-            small = sizes < 0.2 * len(points) / k
+            small = sizes < 0.2 * rows / k
             centres[small] = centres[sizes.argmax()] + rng.normal(0, 0.2, (int(small.sum()), columns))
         centres = centres.clip(-1, 1)
     return middle + half * centres
 
 
 def paper_sensitivity(
-    kind: str, low: np.ndarray, high: np.ndarray, *, theta: float | None = None, side: float | None = None
+    kind: str,
+    low: np.ndarray,
+    high: np.ndarray,
+    *,
+    theta: float | None = None,
+    side: float | np.ndarray | None = None,
 ) -> float:
     """Return what the paper's Lemma 6.1 prints for the sums, in the data's units.
 
     False: a row that changes cluster changes one sum by x and another by y, measured from 0, however near x
-    and y are. Only "full" is right, and only where the domain contains 0 (as in all of `datasets`).
+    and y are. Only "full" is right, and only where the domain contains 0 (as in all of `kmeans_data`).
     """
     width = high - low
     if kind == "threshold" and theta is not None:
@@ -195,22 +166,26 @@ def paper_lloyd(
     rng: np.random.Generator,
     *,
     sum_sensitivity: float,
+    size_sensitivity: float = 2,
     iterations: int = 10,
+    weights: np.ndarray | None = None,
+    cut: bool = True,
 ) -> np.ndarray:
     """Return the centres of the paper's SuLQ k-means. Unsound but for full: reported only, never to be used.
 
     Noise for `paper_sensitivity` on sums and for 2 on sizes, ten iterations from random centres, as printed.
     The paper does not say how epsilon is split: equally over the iterations here, then halved between sums
     and sizes. Nor what becomes of sizes below 1 and of centres outside the domain: they are cut to 1 and to
-    the bounds.
+    the bounds (only sizes are with cut=False).
     """
     budget = epsilon / iterations / 2
     centres = rng.uniform(low, high, (k, len(low)))
     for _ in range(iterations):
-        sizes, sums = _totals(points, points, centres)
+        sizes, sums = _totals(points, points, centres, weights)
         sums += rng.laplace(0, sum_sensitivity / budget, sums.shape)
-        sizes = np.maximum(sizes + rng.laplace(0, 2 / budget, k), 1)
-        centres = (sums / sizes[:, None]).clip(low, high)
+        sizes = np.maximum(sizes + rng.laplace(0, size_sensitivity / budget, k), 1)
+        centres = sums / sizes[:, None]
+        centres = centres.clip(low, high) if cut else centres
     return centres
 
 
@@ -250,25 +225,15 @@ def _diffprivlib() -> type:
     return Theirs
 
 
-def _lattice(name: str, points: np.ndarray) -> Dataset:
-    """Return rows of whole numbers from 0 to 255."""
-    columns = points.shape[1]
-    return Dataset(name, points, np.zeros(columns), np.full(columns, 255.0), step=1.0)
-
-
-def _mixture() -> Dataset:
-    """Return the paper's synthetic rows: 1,000 around 4 random centres, sigma 0.2, cut to (0, 1)^4."""
-    draw = np.random.default_rng(4)
-    points = draw.random((4, 4))[draw.integers(4, size=1000)] + draw.normal(0, 0.2, (1000, 4))
-    return Dataset("mixture", points.clip(1e-6, 1 - 1e-6), np.zeros(4), np.ones(4))
-
-
-def _totals(place: np.ndarray, values: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _totals(
+    place: np.ndarray, values: np.ndarray, centres: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return each cluster's size and its sum of values, rows going to the centre nearest to their place."""
     k = len(centres)
     nearest = (place @ centres.T - (centres**2).sum(axis=1) / 2).argmax(axis=1)
-    sums = [np.bincount(nearest, column, k) for column in values.T]
-    return np.bincount(nearest, minlength=k).astype(float), np.stack(sums, axis=1)
+    counted = values if weights is None else values * weights[:, None]
+    sums = [np.bincount(nearest, column, k) for column in counted.T]
+    return np.bincount(nearest, weights, minlength=k).astype(float), np.stack(sums, axis=1)
 
 
 def _apart(k: int, columns: int, rng: np.random.Generator) -> np.ndarray:
@@ -285,9 +250,10 @@ def _apart(k: int, columns: int, rng: np.random.Generator) -> np.ndarray:
         radius *= 0.9
 
 
-def _clustered(place: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _clustered(place: np.ndarray, k: int, rng: np.random.Generator, weights: np.ndarray | None) -> np.ndarray:
     """Return centres of the cubes' midpoints, weighted with their row counts."""
-    cubes, counts = np.unique(place, axis=0, return_counts=True)
+    cubes, cube = np.unique(place, axis=0, return_inverse=True)
+    counts = np.bincount(cube, weights)
     model = KMeans(k, n_init=STARTS, random_state=int(rng.integers(2**31)))
     return np.asarray(model.fit(cubes, sample_weight=counts).cluster_centers_)
 

@@ -142,8 +142,8 @@ def expected(sizes: Iterable[int]) -> None:
     table(heads, rows)
 
 
-def measured_errors(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int) -> tuple[float, float]:
-    """Return the mean squared error of unbiased and of shaped answers, from fresh noise each time."""
+def errors_each(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int) -> np.ndarray:
+    """Return the mean squared error of unbiased and of shaped answers, a row for each time noise is drawn."""
     atom = plan.measurement.tally.marks[0]
     inside = atom >= 0
     atoms = np.bincount(atom[inside], counts[inside]).astype(np.int64)
@@ -154,7 +154,12 @@ def measured_errors(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: 
         values = bucketed(dawa, exact) if dawa else _noisy(plan, exact)
         solved = [solve(plan.measurement, values, post=post).answers for post in (False, True)]
         found.append([float(np.mean((answers - truth) ** 2)) for answers in solved])
-    plain, shaped = np.mean(found, axis=0)
+    return np.array(found)
+
+
+def measured_errors(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int) -> tuple[float, float]:
+    """Return the mean squared error of unbiased and of shaped answers, from fresh noise each time."""
+    plain, shaped = errors_each(plan, counts, truth, repeats).mean(axis=0)
     return float(plain), float(shaped)
 
 
