@@ -52,6 +52,12 @@ def test_a_type_checker_knows_what_comes_back(tmp_path):
     assert [int(each) for each in wrong] == [len(SCRIPT.splitlines()) - 1, len(SCRIPT.splitlines())]
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """Keep what jedi remembers apart: two processes that share its files read half-written ones."""
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path))
+
+
 @pytest.mark.parametrize("text", ["bf.of(df).", "bf.of(df).where('age > 3').groupby('sex').", "policy.plan."])
 def test_editors_complete_verbs(text):
     """What an editor offers after the dot, from the source alone."""
