@@ -23,7 +23,7 @@ from pandas_blowfish.cli.planning import Planned, plan_all, require_budget
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.cli.turn import alone, unbroken
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
-from pandas_blowfish.kernel import files
+from pandas_blowfish.intake import files
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
 from pandas_blowfish.kernel.reprice import policy_of
 from pandas_blowfish.policy.exact import epsilon_of

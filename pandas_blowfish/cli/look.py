@@ -11,7 +11,7 @@ from pandas_blowfish.cli import exits, places
 from pandas_blowfish.cli.phrases import in_shell
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.kernel import files
+from pandas_blowfish.intake import files
 from pandas_blowfish.kernel.measure import require_drawable
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy import schema

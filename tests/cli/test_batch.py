@@ -11,7 +11,7 @@ import yaml
 
 import pandas_blowfish as bf
 from pandas_blowfish.cli import exits, writing
-from pandas_blowfish.kernel import files
+from pandas_blowfish.intake import files
 
 AGES, SEXES = "hist('age', epsilon='0.25')", "hist('sex', epsilon=0.5)"
 

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, DataFileError, MissingPackageError
-from pandas_blowfish.kernel import files
+from pandas_blowfish.intake import files
 from pandas_blowfish.policy.domain import Domain, from_dict
 
 SPECS = {

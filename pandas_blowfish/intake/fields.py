@@ -1,6 +1,6 @@
 """Fields of text as what their column declares: this module sees rows.
 
-It is part of the audit: how a field is read depends on the declared column and on the field alone, so that
+How a field is read depends on the declared column and on the field alone, so that
 what one row holds does not change how another is read. What a column's kind cannot hold stays text.
 """
 

@@ -1,9 +1,10 @@
 """Files of rows to frames, only their declared columns, typed by what is declared: this module sees rows.
 
-It is part of the audit, for what one row holds must not change how another is read: files that differ in a
-row are tables that differ in it. So a type is never chosen by what the rows hold, decimals are read to the
-nearest float, and no message shows any of it. What a column's kind cannot hold (a word among numbers, say)
-stays what it is, so that it is found outside the declared domain and the table is refused.
+Whatever is read is sealed by `protect` afterwards. What one row holds must not change how another is
+read, so that files that differ in a row are tables that differ in it. So a type is never chosen by what
+the rows hold, decimals are read to the nearest float, and no message shows any of it. What a column's
+kind cannot hold (a word among numbers, say) stays what it is, so that it is found outside the declared
+domain and the table is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, DataFileError, MissingPackageError
-from pandas_blowfish.kernel.fields import held, marks, require_marks, typed, unmarked
+from pandas_blowfish.intake.fields import held, marks, require_marks, typed, unmarked
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
 

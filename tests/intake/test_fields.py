@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.kernel.fields import held, marks, require_marks, typed, unmarked
+from pandas_blowfish.intake.fields import held, marks, require_marks, typed, unmarked
 from pandas_blowfish.policy.domain import Domain, from_dict
 
 KINDS = {
