@@ -56,6 +56,15 @@ def read_table(
         na: More texts that stand for a missing value; a value that some column declares is none. Of Parquet
             and Feather files they are looked for in columns of text alone.
         tick: Is told the share of the file that was read.
+
+    Proof note:
+        Requires: a table that holds what its columns do not declare is refused (`protect`).
+        Ensures:  text files that differ in one row are tables that differ in that row alone, which policies
+                  are about.
+        Because:  a field is read by its column's declared kind: where the parser guesses, it is between
+                  forms of numbers that keep every declared value, and larger ones are read one by one.
+        Checked:  tests/intake/test_files.py::test_a_row_does_not_change_how_others_are_read,
+                  tests/intake/test_files.py::test_blank_lines_of_a_single_column_are_rows
     """
     place, form = _form(path)
     attributes: dict[str, Attribute | None] = {attribute.name: attribute for attribute in domain}

@@ -1,7 +1,11 @@
 """Transactions commit whole or not at all, and hashes follow one another."""
 
+import os
+from fractions import Fraction
+
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, LedgerNotFoundError, LedgerTamperedError
 from pandas_blowfish.kernel import chain
 
@@ -75,3 +79,24 @@ def test_every_entry_of_a_clause_is_checked(tmp_path):
 
     assert facts == [2, 4]
     assert first == 2
+
+
+def test_a_ledger_on_read_only_media_is_read_and_not_charged(tmp_path, monkeypatch):
+    """An officer's copy can be listed and verified where nothing may be written, and takes no charge."""
+    place = tmp_path / "copy.db"
+    ledger = bf.Ledger(place)
+    ledger.bind("a", Fraction(1), {})
+    ledger.charge("a", Fraction(1, 4), {})
+    ledger.close()
+    kept = place.read_bytes()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    copy = bf.Ledger(place)
+
+    assert copy.verify()
+    assert copy.budget("a").spent == Fraction(1, 4)
+    with pytest.raises(bf.errors.LedgerError):
+        copy.charge("a", Fraction(1, 4), {})
+    copy.close()
+    assert place.read_bytes() == kept
+    assert [each.name for each in tmp_path.iterdir()] == ["copy.db"]
