@@ -4,9 +4,9 @@ Run: python benchmarks/peers.py [--quick] [--only NAME ...] [--runs N] [--rows N
 Each peer runs in a virtual environment of its own (.venv-peers/NAME, made when it is not there), one after
 another: errors of a histogram, of random ranges and of a CDF, time and memory of many rows over
 numpy.bincount in the same process, and k-means. A peer that does not install or fails is left out, and that
-is said. Real data are read from ../shared/data, without which only synthetic ones are used. A full run (or
---write) replaces the peers' part of benchmarks/RESULTS.md and draws benchmarks/figures/peers_*.png; a quick
-one draws into the temporary folder.
+is said. Real data are read from ../shared/data, without which only synthetic ones are used. A full run of
+all peers (or --write) replaces the peers' part of benchmarks/RESULTS.md and draws
+benchmarks/figures/peers_*.png; any other draws into a temporary folder.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ import peer_report
 from papers import clusters
 from papers.experiment import DATA, OURS, AbsentError, Size, archive
 from peer_environments import PEERS, Peer, SkippedError
-from reproduce import circumstances
+from reproduce import circumstances, whole_number
 
 HERE = Path(__file__).resolve().parent
 EPSILONS = ("0.1", "1")
+DATASETS = 4  # columns of a full run
 LIMIT = 1_800  # seconds a peer may take
 CASES = {
     "full": clusters.Case("full", "full"),
@@ -54,7 +55,7 @@ def columns(ranges: int, *, quick: bool) -> tuple[peer_job.Data, ...]:
     if ages.exists():
         held["adult age"] = np.bincount(pd.read_csv(ages, usecols=["age"])["age"], minlength=100)
     else:
-        print(f"{ages} is absent: real data are no part of the project; adult age is left out")
+        print(f"{ages.name} is absent from ../shared/data: adult age is left out")
     for name, file, key in (
         ("capital loss", "adult_capital_loss.npz", "all_4357"),
         ("HEPTH", "dpbench_1d.npz", "HEPTH"),
@@ -157,7 +158,11 @@ def _follow(name: str, child: subprocess.Popen[str]) -> None:
 
 
 def collect(chosen: Iterable[Peer], folder: Path, *, create: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """Ask ours and every peer, one after another; return what they said, and who was left out and why."""
+    """Ask ours and every peer, one after another; return what they said, and who was left out and why.
+
+    Raises:
+        SkippedError: Ours failed, without which there is nothing to compare.
+    """
     script = str(HERE / "peers" / "run_ours.py")
     told, skipped = [asked(OURS, [sys.executable, script], folder)], []
     for peer in chosen:
@@ -189,40 +194,76 @@ def clustered(told: Iterable[dict[str, Any]], runs: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "policy", "epsilon", "scores"])
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run what was asked for."""
+def unkept(given: argparse.Namespace, skipped: list[str], data: int) -> str:
+    """Return why a run does not replace RESULTS.md by itself; "" where it does."""
+    reasons = {
+        "it was quick": given.quick,
+        "--runs was given": given.runs is not None,
+        "--rows was given": given.rows is not None,
+        "not all peers were asked": len(given.only) < len(PEERS),
+        "a peer was left out": bool(skipped),
+        "data are absent": not given.quick and data < DATASETS,
+    }
+    return ", ".join(reason for reason, holds in reasons.items() if holds)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what was asked for; return 1 when ours failed, 130 when interrupted."""
     names = [peer.name for peer in PEERS]
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few repetitions and rows: under a minute")
-    parser.add_argument("--only", nargs="*", choices=names, default=names, help="these peers, beside ours")
-    parser.add_argument("--runs", type=int, help="repetitions instead of 50, or of 4 with --quick")
-    parser.add_argument("--rows", type=int, help="rows that are timed instead of 10^7 (0: none)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few repetitions and rows: a minute or two")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, help="these peers, beside ours")
+    parser.add_argument(
+        "--runs", type=whole_number(1), help="repetitions instead of 50, or of 4 with --quick"
+    )
+    parser.add_argument("--rows", type=whole_number(0), help="rows that are timed instead of 10^7 (0: none)")
     parser.add_argument(
         "--no-create", action="store_true", help="make no environments: leave absent peers out"
     )
     parser.add_argument(
-        "--write", action="store_true", help="replace the part of RESULTS.md after --quick too"
+        "--write", action="store_true", help="replace pictures and the part of RESULTS.md in any case"
     )
     given = parser.parse_args(arguments)
-    size = Size(given.quick, given.runs or (4 if given.quick else 50), 1_000 if given.quick else 10_000)
+    try:
+        return compare(given)
+    except SkippedError as reason:
+        print(f"\n{reason}")
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted; RESULTS.md left as it was")
+        return 130
+
+
+def compare(given: argparse.Namespace) -> int:
+    """Ask everybody, print what they said, and keep it where the run was a whole one."""
+    runs = given.runs if given.runs is not None else 4 if given.quick else 50
+    size = Size(given.quick, runs, 1_000 if given.quick else 10_000)
     rows = given.rows if given.rows is not None else 10**5 if given.quick else 10**7
     start = time.perf_counter()
-    chosen = [peer for peer in PEERS if peer.name in given.only]
+    job = job_of(size, rows)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        peer_job.save(folder, job_of(size, rows))
+        peer_job.save(folder, job)
+        chosen = [peer for peer in PEERS if peer.name in given.only]
         told, skipped = collect(chosen, folder, create=not given.no_create)
-    found = clustered(told, min(size.runs, 20))
+    found = clustered(told, runs)
     report = peer_report.Report(told, found, skipped, EPSILONS)
-    text = report.text(circumstances(size, time.perf_counter() - start))
+    asked = f"at most {runs} repetitions and {size.ranges:,} ranges"
+    text = report.text(circumstances(size, time.perf_counter() - start, asked))
     print(text)
-    kept = given.write or not given.quick  # pictures and text are of one run
-    pictures = HERE / "figures" if kept else Path(tempfile.gettempdir()) / "peers_quick"
+    why = unkept(given, skipped, len(job.data))
+    kept = given.write or not why  # pictures and text are of one run
+    pictures = HERE / "figures" if kept else Path(tempfile.mkdtemp(prefix="peers_"))
     report.draw(pictures)
     print(f"\npictures: {pictures}")
     if kept:
         peer_report.rewrite(HERE / "RESULTS.md", text)
+    else:
+        print(f"RESULTS.md left as it was: {why} (--write to replace it all the same)")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,16 +16,16 @@ import pandas as pd
 import ranges
 from numpy.typing import NDArray
 
-from papers.experiment import Claim, Experiment, Found, Progress, Size, verdict
-from papers.vldb2015_panels import PAPER, span
+from papers.experiment import Claim, Experiment, Found, Progress, Size, attained, power, span, verdict
+from papers.vldb2015_panels import PAPER
 from papers.vldb2015_transforms import EdgePrivelet, grouped_privelet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+BOUNDED = 1024  # cells up to which the singular-value bound is computed
 SMALL = Fraction(1, 1000)  # where discrete noise varies as the continuous one does
-SLACK = 1.15  # how far above a stated power the fitted one may be: the logarithms are short
 
 
 def line_error(cells: int, theta: ranges.Theta, strategy: str = "auto") -> float:
@@ -39,13 +39,6 @@ def plane_error(side: int, theta: int | None, many: int) -> float:
     asked = boxes.random_boxes(side, many)
     plan = boxes.policy_of(side, theta).plan.range(["lat", "lon"], asked, epsilon=SMALL)
     return plan.mse * float(SMALL) ** 2
-
-
-def power(sizes: list[int], errors: list[float]) -> float:
-    """Return the power of log2(size) with which errors grow over the larger half of sizes (all of few)."""
-    half = len(sizes) // 2 if len(sizes) > 4 else 0
-    logs = np.log(np.log2(np.array(sizes[half:], dtype=float)))
-    return float(np.polyfit(logs, np.log(errors[half:]), 1)[0])
 
 
 # what is measured: workload, policy, what grows, the sizes, the stated power, the paper's way, ours
@@ -117,18 +110,27 @@ def run(size: Size, progress: Progress) -> Found:
         powers = [power(sizes, errors) if np.isfinite(errors).all() else np.nan for errors in both]
         curves.append((f"{name}, {policy}", grows, sizes, both))
         order = "constant" if stated == 0 else f"log^{stated} {grows}"
-        firsts = [f"{errors[0]:.3g} to {errors[-1]:.3g}" for errors in both]
-        fits = [f"{each:.2f}" for each in powers]
+        firsts, fits = zip(
+            *(_shown(errors, fit) for errors, fit in zip(both, powers, strict=True)), strict=True
+        )
         over = f"{grows} = {sizes[0]} to {sizes[-1]}"
         told.append((name, policy, over, order, firsts[0], fits[0], firsts[1], fits[1]))
     heads = ["workload", "policy", "sizes", "stated", "the paper's", "power", "ours", "power of ours"]
     table = pd.DataFrame(told, columns=heads)
     notes = (
-        "Error a query times epsilon^2, from the smallest size to the largest; d is 1 or 2. "
+        "Error a query times epsilon^2, from the smallest size to the largest; d is 1 or 2. The line is "
+        "threshold 1 on one column, the grid threshold 1 on two; groups are theta edges of the paper's tree. "
         "The paper's way through the plane under a threshold above 1 rests on a stretch of 3 that is 5 (see "
         "its statements), so there is no sound number for it.",
     )
     return Found(table, _drawn(curves), claims(curves), notes, (10, 4.4))
+
+
+def _shown(errors: list[float], fit: float) -> tuple[str, str]:
+    """Return the first and last error, and the power."""
+    if not np.isfinite(fit):
+        return "none (see note)", ""
+    return f"{errors[0]:.3g} to {errors[-1]:.3g}", f"{fit:.2f}"
 
 
 def claims(curves: list[tuple[str, str, list[int], list[list[float]]]]) -> tuple[Claim, ...]:
@@ -138,31 +140,44 @@ def claims(curves: list[tuple[str, str, list[int], list[list[float]]]]) -> tuple
     def grows(key: str, said: str, stated: int, own: str) -> Claim:
         sizes, both = by_name[key]
         fits = [power(sizes, errors) for errors in both]
-        held = fits[0] if np.isfinite(fits[0]) else fits[1]
         told = f"power of the logarithm {fits[0]:.2f} for {own}, {fits[1]:.2f} for ours"
-        if not np.isfinite(fits[0]):
-            told = f"power of the logarithm {fits[1]:.2f} for ours"
-        return Claim(said, told, verdict(held <= SLACK * stated))
+        low = fits[0] < 0.75 * stated
+        return Claim(
+            said,
+            told,
+            verdict(attained(fits[0], stated)),
+            "as an upper bound it holds, but the order is not attained at these sizes" if low else "",
+        )
 
-    line, flat = np.array(by_name["ranges, line"][1]), np.array(by_name["ranges, threshold 16"][1])
-    most = by_name["ranges, line"][0][-1] if by_name["ranges, line"][0][-1] <= 1024 else 1024
-    bound = ranges.singular_value_bound(most, 1)
-    sizes, both = by_name["ranges, full"]
-    gain = np.array(both[0]) / line[0]
+    sizes, both = by_name["ranges, line"]
+    line, flat = np.array(both), np.array(by_name["ranges, threshold 16"][1])
+    few = [number for number, cells in enumerate(sizes) if cells <= BOUNDED]
+    bounds = np.array([ranges.singular_value_bound(sizes[number], 1) for number in few])
+    above = line[1, few] / bounds
+    gain = np.array(by_name["ranges, full"][1][0]) / line[0]
     gained = power(sizes, gain.tolist())
+    plane = by_name["boxes, threshold t"]
     return (
         Claim(
             "R_k under the line: the error is of order 1 / epsilon^2 whatever k (Theorem 5.2).",
-            f"{span(line[1])} over k = {by_name['ranges, line'][0]}",
+            f"{span(line[0])} (the paper's), {span(line[1])} (ours) over k = {sizes[0]} to {sizes[-1]}",
             verdict(bool(line.max() / line.min() < 1.1)),
         ),
         Claim(
-            "R_k under the line: no private mechanism is of a lower order (Lemma 5.3).",
-            f"singular-value bound for matrix mechanisms {bound:.3f}, ours {line[1, -1]:.3f}",
-            verdict(bool(line[1].min() > 0.9 * bound)),
-            "ours meets the bound; other mechanisms were not bounded here",
+            "R_k under the line: no private matrix mechanism is of a lower order (part of Lemma 5.3).",
+            f"k = {', '.join(str(sizes[number]) for number in few)}: bound {_numbers(bounds)}, ours over it "
+            f"{_numbers(above)}",
+            verdict(
+                bool(bounds.min() > 0.9 * bounds.max() and (above > 1 - 1e-6).all() and (above < 1.1).all())
+            ),
+            "the singular-value bound does not fall with k; other than matrix mechanisms were not bounded",
         ),
-        grows("ranges, threshold t", "R_k under a threshold: O(log^3 theta) (Theorem 5.5).", 3, "groups"),
+        grows(
+            "ranges, threshold t",
+            "R_k under a threshold: O(log^3 theta) (Theorem 5.5).",
+            3,
+            "Privelet in groups",
+        ),
         Claim(
             "R_k under a threshold: the error does not depend on k.",
             f"threshold 16: {span(flat[0])} for Privelet in groups, {span(flat[1])} for ours",
@@ -173,12 +188,22 @@ def claims(curves: list[tuple[str, str, list[int], list[list[float]]]]) -> tuple
         Claim(
             "R_k: the line gains a factor that grows as log^3 k over Privelet.",
             f"{gain[0]:.3g} at k = {sizes[0]}, {gain[-1]:.3g} at {sizes[-1]}: power {gained:.2f}",
-            verdict(gained > 2),
+            verdict(attained(gained, 3)),
         ),
         grows("boxes, grid", "R_k^2 under the grid: O(log^3 k) (Theorem 5.4).", 3, "Privelet on the edges"),
         grows("boxes, full", "R_k^2 under differential privacy: O(log^6 k), Privelet.", 6, "Privelet"),
-        grows("boxes, threshold t", "R_k^2 under a threshold: O(log^3 theta), k fixed (Theorem 5.6).", 3, ""),
+        Claim(
+            "R_k^2 under a threshold: O(log^3 theta), k fixed (Theorem 5.6).",
+            "the paper's mechanism was not measured; power of the logarithm "
+            f"{power(plane[0], plane[1][1]):.2f} for ours",
+            "not reproduced",
+            "its mechanism has no sound form here: it rests on a stretch of 3 that is 5",
+        ),
     )
+
+
+def _numbers(values: Floats) -> str:
+    return ", ".join(f"{value:.4g}" for value in values)
 
 
 def _drawn(curves: list[tuple[str, str, list[int], list[list[float]]]]) -> Callable[[Figure], None]:
@@ -199,8 +224,9 @@ def _drawn(curves: list[tuple[str, str, list[int], list[list[float]]]]) -> Calla
             axis.set_yscale("log")
             axis.set_xlabel(f"{begins}: cells a side, k" if grown == "k" else "threshold, in cells")
             axis.grid(alpha=0.3)
+            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=7, frameon=False)
         axes[0].set_ylabel("error a query, times epsilon squared")
-        figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+        figure.suptitle("Figure 3: how errors grow (dotted: the paper's ways, solid: ours)", fontsize=10)
 
     return draw
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.plan import Plan
-from papers.experiment import OURS, Size, archive, lower_than_ours
+from papers.experiment import OURS, Size, archive, beside_ours, lower_than_ours, together, widest
 from papers.vldb2015_dawa import answers
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ NAMES = {
 EPSILONS = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10), Fraction(1))
 RUNS = 20  # the paper repeats 5 times
 DP, ADDED, BLOWFISH, UNSOUND = "differential privacy", "added peer", "Blowfish", "unsound"
-COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "C6", "C8", "C9", "navy", "olive")  # no grey: it is for unsound
+# no grey: it is for unsound; no pale ones, which are lost under ours
+COLORS = ("C0", "C1", "C2", "C3", "C4", "C5", "deeppink", "C8", "C9", "navy", "olive", "teal")
 LOOKS = {DP: "o", ADDED: "s", BLOWFISH: "^", UNSOUND: "x", OURS: "*"}
 
 
@@ -92,21 +93,34 @@ def table(found: pd.DataFrame, across: str) -> pd.DataFrame:
     return both.sort_values("epsilon", key=lambda column: column.map(order), kind="stable")
 
 
-def lower(found: pd.DataFrame, across: str, why: str) -> tuple[str, ...]:
-    """Return notes: where another sound mechanism is lower than ours, and where an unsound one is."""
+def lower(found: pd.DataFrame, across: str, why: str, named: str = "") -> tuple[str, ...]:
+    """Return notes: where another sound mechanism is lower than ours, and where an unsound one is.
+
+    Args:
+        found: What was measured.
+        across: The column of datasets.
+        why: Why another is lower, said where one is.
+        named: Why one of our strategies by name is lower than `auto`, said where one is.
+    """
+    by = ["epsilon", across]
     others = found[(found["kind"] != OURS) | (found["mechanism"] == OURS)]
-    named = lower_than_ours(others, ["epsilon", across])
-    settings = found.groupby(["epsilon", across]).ngroups
+    clear = lower_than_ours(others, by)
+    settings = found.groupby(by).ngroups
     notes = [
+        widest(found),
         f"Ours is the lowest of the sound mechanisms, or within 2 standard errors of it, in "
-        f"{settings - len({each.partition(': ')[0] for each in named})} of {settings} settings."
+        f"{settings - len({each.partition(': ')[0] for each in clear})} of {settings} settings.",
+        *beside_ours(others, by, why),
     ]
-    notes += [f"Lower than ours: {'; '.join(named)}. {why}"] if named else []
-    by_name = lower_than_ours(found[found["kind"] == OURS], ["epsilon", across])
-    notes += [f"Of our strategies by name, lower than `auto`: {'; '.join(by_name)}."] if by_name else []
+    strategies = found[found["kind"] == OURS]
+    of_ours = lower_than_ours(strategies, by)
+    if of_ours:
+        notes.append(f"Of our strategies by name, lower than `auto`: {together(of_ours)}. {named}".strip())
+    near = lower_than_ours(strategies, by, chance=True)
+    notes += [f"Of them lower by less, which may be chance: {together(near)}."] if near else []
     cheats = others[others["mechanism"].eq(OURS) | (others["kind"] == UNSOUND)].assign(sound=True)
-    wins = lower_than_ours(cheats, ["epsilon", across])
-    notes += [f"Unsound, so no competitor, but lower than ours: {'; '.join(wins)}."] if wins else []
+    wins = lower_than_ours(cheats, by)
+    notes += [f"Unsound, so no competitor, but lower than ours: {together(wins)}."] if wins else []
     return tuple(notes)
 
 
@@ -140,6 +154,7 @@ def drawn(found: pd.DataFrame, across: str, title: str) -> Callable[[Figure], No
             axis.set_yscale("log")
             axis.set_xticks(range(len(places)), [str(place) for place in places])
             axis.set_title(f"epsilon {epsilon}", fontsize=9)
+            axis.set_xlabel("cells" if across == "cells" else "dataset", fontsize=8)
             axis.grid(axis="y", alpha=0.3)
             axis.tick_params(labelsize=8)
         axes[0].set_ylabel("mean squared error")
@@ -169,8 +184,3 @@ class Errors:
             for name in (above, below)
         )
         return upper / under
-
-
-def span(values: Floats) -> str:
-    """Return the least and the largest of several numbers."""
-    return f"{values.min():.3g} to {values.max():.3g}" if values.size else "none"

@@ -84,9 +84,10 @@ PEERS = (
         "float Laplace on a grouped COUNT(*), its digits cut off (towards 0: half a row too low on average); "
         "a public row added to each cell so that empty ones are noisy too. MWEM (for tables of several "
         "columns) uses the exact row count and is asked for random ranges only; a range changes by 1 at most "
-        "when a value does, so that it is not halved. This is to its disadvantage: its default, which "
-        "measures all cells, was about 25 times better on cells of adult age at epsilon 1 (291, 384 in two "
-        "fits; 7,610 and 10,000 with ranges only), but takes 40 s a fit at 100 cells. No k-means.",
+        "when a value does, so that it is not halved. So it stands in the table of ranges alone: its "
+        "default, which measures all cells, was about 25 times better on cells of adult age at epsilon 1 "
+        "(291, 384 in two fits; 7,610 and 10,000 with ranges only), but takes 40 s a fit at 100 cells. No "
+        "k-means.",
         alone=("smartnoise-synth>=1,<2", "Faker"),
     ),
 )
@@ -105,8 +106,8 @@ def ready(peer: Peer, *, create: bool, say: Callable[[str], None] = print) -> Pa
     if mark.exists() and mark.read_text("utf-8") == wanted:
         return peer.python
     if not create:
-        raise SkippedError(f"{peer.title} is skipped: {ROOT / peer.name} is not there (--no-create)")
-    say(f"making {ROOT / peer.name}: {' '.join((*peer.packages, *peer.alone))}")
+        raise SkippedError(f"{peer.title} is skipped: .venv-peers/{peer.name} is not there (--no-create)")
+    say(f"making .venv-peers/{peer.name}: {' '.join((*peer.packages, *peer.alone))}")
     _call([sys.executable, "-m", "venv", "--clear", str(ROOT / peer.name)], peer)
     install = [str(peer.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _call([*install, *peer.packages], peer)

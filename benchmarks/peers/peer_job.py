@@ -166,8 +166,8 @@ def timings(
     found = []
     for cells in job.sizes if job.rows else ():
         column = np.random.default_rng(0).integers(0, cells, job.rows)
+        say(f"time, {cells:,} cells")
         for method, run in prepare(column, cells).items():
-            say(f"time, {cells:,} cells, {method}")
             start = time.perf_counter()
             before, most = peak_memory(run)
             first = time.perf_counter() - start
@@ -191,6 +191,8 @@ def main(
     folder = Path(sys.argv[1])
     job = load(folder) if share == 1 else load(folder).brief()
     steps = len(job.data) * len(job.epsilons)
+    steps += len(job.epsilons) if centres is not None and len(job.points) else 0
+    steps += len(job.sizes) if job.rows else 0
     done = 0
 
     def say(what: str) -> None:

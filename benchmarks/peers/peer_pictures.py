@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "ours": "#d62728",
     "ours, unbiased": "#ff9896",
+    "ours, cells": "#ffbb78",
     "ours, theta 16": "#8c564b",
     "ours, theta 1": "#e377c2",
     "ours, theta 64": "#8c564b",
@@ -111,7 +112,7 @@ def speed(found: pd.DataFrame, path: Path) -> None:
     left.set_yticks(range(len(methods)), methods)
     left.invert_yaxis()
     left.set_title(f"time over numpy.bincount, {found['rows'].iloc[0]:,} rows", fontsize=9)
-    right.set_title("memory above before, in columns (8 bytes a row)", fontsize=9)
+    right.set_title("extra memory, in columns (8 bytes a row)", fontsize=9)
     for panel in (left, right):
         panel.set_xscale("log")
         panel.grid(axis="x", alpha=0.3)
@@ -123,19 +124,19 @@ def speed(found: pd.DataFrame, path: Path) -> None:
 
 def scores(found: pd.DataFrame, marks: dict[str, str], path: Path) -> None:
     """Draw k-means scores by epsilon."""
-    figure = _figure(7.5, 3.6)
-    panels = figure.subplots(1, found["epsilon"].nunique(), squeeze=False)[0]
+    figure = _figure(9.5, 3.6)
+    names = list(dict.fromkeys(zip(found["mechanism"], found["promise"], strict=True)))
+    panels = figure.subplots(1, found["epsilon"].nunique(), squeeze=False, sharey=True)[0]
     for panel, (epsilon, part) in zip(panels, found.groupby("epsilon"), strict=True):
-        labels = [f"{each.mechanism}\n{each.promise}" for each in part.itertuples()]
-        for place, each in enumerate(part.itertuples()):
-            colour = COLOURS.get(each.mechanism, "black")
+        for each in part.itertuples():
             mark = marks[each.promise]
+            colour = COLOURS.get(each.mechanism, "black")
             style = {"color": colour, "marker": mark, "capsize": 3, **(HOLLOW if mark == "v" else {})}
-            panel.errorbar(each.error, place, xerr=2 * each.se, **style)
-        panel.set_yticks(range(len(labels)), labels, fontsize=7)
-        panel.invert_yaxis()
+            panel.errorbar(each.error, names.index((each.mechanism, each.promise)), xerr=2 * each.se, **style)
+        panel.set_yticks(range(len(names)), [f"{name}, {promise}" for name, promise in names], fontsize=7)
         panel.set_xlim(left=0.95)
-        panel.set_xlabel("objective / best non-private (bars: 2 standard errors)", fontsize=8)
         panel.set_title(f"k-means of skin 1%, epsilon {epsilon}", fontsize=9)
         panel.grid(axis="x", alpha=0.3)
+    panels[0].invert_yaxis()
+    figure.supxlabel("objective / best non-private (bars: 2 standard errors)", fontsize=8)
     figure.savefig(path, dpi=90)

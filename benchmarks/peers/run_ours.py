@@ -33,13 +33,25 @@ def errors(data: peer_job.Data, theta: Theta, epsilon: str, runs: int) -> dict[s
         "range": (plan.range("x", bounds, epsilon=epsilon), lambda told: peer_job.squared(told, truth)),
         "cdf rows": (plan.cumhist("x", epsilon=epsilon), lambda told: peer_job.farthest(told, rows, counts)),
     }
-    return {
+    found = {
         name: {
             what: [wrong(answers(each, counts, post=post)) for _ in range(runs)]
             for what, (each, wrong) in asked.items()
         }
         for name, post in (("ours", True), ("ours, unbiased", False))
     }
+    if theta == FULL:
+        cells = plan.hist("x", epsilon=epsilon, strategy="identity")
+        pinned = (summed(answers(cells, counts, post=False), rows) for _ in range(runs))
+        found["ours, cells"] = {"cdf rows": [peer_job.farthest(each, rows, counts) for each in pinned]}
+    return found
+
+
+def summed(cells: np.ndarray, rows: float) -> np.ndarray:
+    """Return cumulative counts of noisy cells, what is above the row count taken off evenly."""
+    found = np.cumsum(cells)
+    share = np.arange(1, len(cells) + 1) / len(cells)
+    return np.asarray(found - (found[-1] - rows) * share)
 
 
 def prepare(column: np.ndarray, cells: int) -> peer_job.Prepared:
@@ -66,14 +78,14 @@ def main() -> None:
     found = []
     epsilons = [f"{each:g}" for each in job.stated]
     steps = [(data, theta, epsilon) for data in job.data for theta in POLICIES for epsilon in epsilons]
+    many = len(steps) + (len(job.sizes) if job.rows else 0)
     for done, (data, theta, epsilon) in enumerate(steps, 1):
-        print(f"@ {done}/{len(steps)} {data.name}, {POLICIES[theta]}, epsilon {epsilon}", flush=True)
+        print(f"@ {done}/{many} {data.name}, {POLICIES[theta]}, epsilon {epsilon}", flush=True)
         for name, told in errors(data, theta, epsilon, job.runs).items():
             head = {"data": data.name, "epsilon": float(epsilon), "method": name, "policy": POLICIES[theta]}
             found.append({**head, **told})
-    speed = peer_job.timings(
-        job, prepare, lambda what: print(f"@ {len(steps)}/{len(steps)} {what}", flush=True)
-    )
+    later = iter(range(len(steps) + 1, many + 1))
+    speed = peer_job.timings(job, prepare, lambda what: print(f"@ {next(later)}/{many} {what}", flush=True))
     told = {"version": version("pandas-blowfish"), "errors": found, "kmeans": [], "speed": speed}
     peer_job.write(folder, "ours", told)
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reproduce
+from papers import clusters, panel
 from papers.clusters import Case, scene
 from papers.experiment import VERDICTS, AbsentError, Size
 from papers.sigmod2014_ranges import TWEETS, measure
@@ -34,6 +35,18 @@ def test_finds_tables_claims_and_pictures(name, tmp_path):
     assert found.claims
     assert all(claim.verdict in VERDICTS and claim.measured for claim in found.claims)
     assert 5_000 < (tmp_path / "drawn.png").stat().st_size < 150_000
+
+
+def test_synthetic_data_are_clustered_where_others_are_absent(monkeypatch):
+    """Only the sentences that need other data are left out, and that is said."""
+    monkeypatch.setattr(clusters, "present", lambda *names: not names)
+    monkeypatch.setattr(panel, "SHOWN", ("1",))
+
+    found = reproduce.experiments()["fig1c"].run(TINY, plain)
+
+    assert len(found.table) == 6
+    assert found.claims == ()
+    assert found.notes[-1] == "Sentences that need tweets, skin 1% are left out: a file is absent."
 
 
 def test_sensitivities_are_never_too_small():
