@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.kernel import ledger
+from pandas_blowfish.plan import choose, search
 from pandas_blowfish.plan.boxes import Boxes
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.law import variance
@@ -34,6 +37,15 @@ from pandas_blowfish.policy.product import RecordGraph
 from pandas_blowfish.queries.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHORT_SEARCH = 4  # errors looked at for one layout; 150 where the least is wanted
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _new_ledger() -> Iterator[None]:
+    """Begin every file with an empty default ledger: one of many charges is slow to read and to verify."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger, "_DEFAULT", {})
+        yield
 
 
 @pytest.fixture
@@ -91,8 +103,14 @@ def random_secret(draw: random.Random, attribute: Attribute) -> dict[str, dict[s
 
 
 def _value(attribute: Attribute, cell: int) -> object:
-    label = attribute.labels()[cell]
-    return getattr(label, "left", label)
+    return _values(attribute)[cell]
+
+
+@lru_cache(maxsize=64)
+def _values(attribute: Attribute) -> list[object]:
+    """Return the values of the cells, of bins the first of each; an index is slow to make again a cell."""
+    labels = attribute.labels()
+    return [getattr(label, "left", label) for label in (labels[cell] for cell in range(attribute.cells))]
 
 
 def random_policy(draw: random.Random, columns: int, most: int = 4) -> bf.Policy:
@@ -203,6 +221,21 @@ def make_full_policy() -> Callable[..., bf.Policy]:
 def make_filter() -> Callable[..., str]:
     """Return the maker of random filters."""
     return random_filter
+
+
+@pytest.fixture(scope="module")
+def _found_so() -> tuple[OrderedDict[object, object], OrderedDict[object, object]]:
+    """Return what short searches of a file found, and its plans: not for other files."""
+    return OrderedDict(), OrderedDict()
+
+
+@pytest.fixture
+def short_search(monkeypatch: pytest.MonkeyPatch, _found_so: tuple[object, object]) -> None:
+    """Weigh layouts less carefully: loss and error follow from whatever weights a search finds."""
+    polish = search._polish
+    monkeypatch.setattr(search, "_polish", lambda *given: polish(*given[:-1], SHORT_SEARCH))
+    monkeypatch.setattr(search, "_found", _found_so[0])
+    monkeypatch.setattr(choose, "_plans", _found_so[1])
 
 
 NO_RANGES = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))

@@ -34,6 +34,7 @@ reveal_type(df.protect(bf.datasets.patients_policy(), epsilon=1))
 df.hist("age", epsilon=[0.1])
 df.hist(3, epsilon=0.1)
 """
+CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "editors"
 FRAME, TABLES = "DataFrame", "dict[tuple[str, ...], DataFrame]"
 TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "BlowfishAccessor", "Plan", "Fraction", FRAME]
 
@@ -43,6 +44,7 @@ def test_a_type_checker_knows_what_comes_back(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
+    command += ["--cache-dir", str(CACHE)]  # under other options than `make test`, whose cache it would spoil
 
     run = subprocess.run([*command, str(script)], capture_output=True, text=True, cwd=Path.cwd())
 
@@ -52,12 +54,15 @@ def test_a_type_checker_knows_what_comes_back(tmp_path):
     assert [int(each) for each in wrong] == [len(SCRIPT.splitlines()) - 1, len(SCRIPT.splitlines())]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
     """Keep what jedi remembers apart: two processes that share its files read half-written ones."""
-    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jedi.settings, "cache_directory", str(tmp_path_factory.mktemp("jedi")))
+        yield
 
 
+@pytest.mark.xdist_group("jedi")  # which reads pandas once in a process
 @pytest.mark.parametrize("text", ["bf.of(df).", "bf.of(df).where('age > 3').groupby('sex').", "policy.plan."])
 def test_editors_complete_verbs(text):
     """What an editor offers after the dot, from the source alone."""
@@ -70,6 +75,7 @@ def test_editors_complete_verbs(text):
     assert offered >= {*VERBS, "where", "groupby"}
 
 
+@pytest.mark.xdist_group("jedi")
 def test_notebooks_complete_verbs():
     """What a notebook offers after `df.blowfish.`, protected, released or neither; nothing is raised."""
     policy = bf.datasets.patients_policy()

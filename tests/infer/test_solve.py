@@ -60,6 +60,7 @@ def _planned(ask, strategy):
     return ask.cumhist("x", epsilon="1/7", strategy=strategy)
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_without_noise_answers_are_true(strategy):
     """The measured rows of a table lead back to its counts, shaped or not."""
@@ -76,6 +77,7 @@ def test_without_noise_answers_are_true(strategy):
                 assert solve(plan.measurement, values, post=post).answers == pytest.approx(truth, abs=1e-6)
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
     """Counts are never negative, totals that the policy leaves exact are exact."""
@@ -175,6 +177,7 @@ def test_counts_of_pieces_are_exact_too(on_line):
     assert counts[1::2].sum() == pytest.approx(bins[1::2].sum())
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_known_sums_on_lines_keep_what_is_exact(strategy):
     """Scattered cells, and a run of one group, are as known; totals stay exact, counts are not negative."""

@@ -115,6 +115,7 @@ def _questions(plan):
     return np.kron(np.eye(tally.size // size), one) @ bins
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("seed", range(40))
 def test_expected_error_is_that_of_the_matrix(seed, make_policy, by_dense_algebra):
     """mse and std follow from the matrix and the scales alone, whatever was chosen."""
@@ -143,6 +144,7 @@ VERBS = {
 }
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("scope", PLANNERS)
 def test_mse_equals_dense_algebra(scope, verb, by_dense_algebra):

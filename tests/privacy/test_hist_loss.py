@@ -8,6 +8,7 @@ import pytest
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("seed", range(400))
 def test_loss_is_epsilon(seed, make_policy, make_bins):
     """Loss <= epsilon over every edge by definition, and = epsilon when an edge is seen."""

@@ -6,14 +6,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 
 CHUNKS, EACH = 20, 500
 
 
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_loss_of_random_instances(chunk, make_full_policy, make_bins, make_filter):
+def test_loss_of_random_instances(chunk, make_full_policy, make_bins, make_filter, monkeypatch):
     """Of 10,000 instances none loses more than epsilon; 98% of those with a visible edge lose all of it."""
+    monkeypatch.setattr(choose, "MAX_PLANS", 1)  # none is asked for twice
     visible = tight = 0
 
     for number in range(EACH):
@@ -38,19 +41,17 @@ def test_loss_of_random_instances(chunk, make_full_policy, make_bins, make_filte
             plan = scope.count(epsilon=epsilon)
 
         edges = definition_edges(policy, plan.domain.columns)
-        matrix = plan.matrix()
-        loss = edge_loss(matrix, plan.scales, edges).value
-        seen = edge_loss(matrix, [Fraction(1)] * matrix.shape[0], edges).value > 0
+        graph = policy.graph.project(plan.domain.columns)
+        loss = edge_loss(plan.matrix(), plan.scales, edges).value
 
         assert loss <= epsilon
         assert (plan.cost == 0) == (plan.sensitivity == 0)
         assert loss <= plan.cost
         assert loss == plan.privacy_loss()
-        listed = policy.graph.project(plan.domain.columns).edges()
-        assert {tuple(edge) for edge in listed.tolist()} == {tuple(edge) for edge in edges.tolist()}
-        assert policy.graph.project(plan.domain.columns).edge_count == len(edges)
-        visible += seen
-        tight += seen and loss == epsilon
+        assert {tuple(edge) for edge in graph.edges().tolist()} == {tuple(edge) for edge in edges.tolist()}
+        assert graph.edge_count == len(edges)
+        visible += loss > 0  # no scale is infinite: whatever an edge changes costs something
+        tight += loss == epsilon
 
     assert visible > EACH / 3
     assert tight / visible >= 0.98
