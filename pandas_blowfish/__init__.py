@@ -33,6 +33,7 @@ from pandas_blowfish.policy.constraint import Box, Count, Marginal
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy, attach
 from pandas_blowfish.policy.secret import edges, full, partition, public, threshold
+from pandas_blowfish.protected import Protected, protect
 from pandas_blowfish.queries.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__
@@ -48,6 +49,7 @@ __all__ = [
     "Marginal",
     "Plan",
     "Policy",
+    "Protected",
     "__version__",
     "attach",
     "check",
@@ -59,6 +61,7 @@ __all__ = [
     "full",
     "of",
     "partition",
+    "protect",
     "public",
     "report",
     "save",

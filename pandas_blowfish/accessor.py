@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -68,11 +68,12 @@ class BlowfishAccessor(Verbs):
             StaleFrameError, PolicyMismatchError, BudgetMismatchError: The name is bound to other rows,
                 another policy, another total.
         """
-        return protect(
+        marked: pd.DataFrame = protect(
             self._frame, policy, epsilon=epsilon, dataset=dataset, ledger=ledger, outside=outside, unit=unit
         )
+        return marked
 
-    def where(self, expression: str) -> BlowfishAccessor:
+    def where(self, expression: str) -> Self:
         """Ask the verbs that follow about the rows that satisfy an expression.
 
         The row count of the answer is public only if no secret can lead a row in or out.
@@ -84,15 +85,15 @@ class BlowfishAccessor(Verbs):
         """
         caller = sys._getframe(1)
         variables = {**caller.f_globals, **caller.f_locals}
-        return BlowfishAccessor(self._frame, self._scope.where(self.policy, expression, variables))
+        return self._within(self._scope.where(self.policy, expression, variables))
 
-    def groupby(self, columns: Columns) -> BlowfishAccessor:
+    def groupby(self, columns: Columns) -> Self:
         """Ask the verbs that follow once for each combination of some columns' values, in one release.
 
         Args:
             columns: One column or several; every declared combination is a group, in schema order.
         """
-        return BlowfishAccessor(self._frame, self._scope.groupby(self.policy, columns))
+        return self._within(self._scope.groupby(self.policy, columns))
 
     @property
     def plan(self) -> Planner:
@@ -178,6 +179,9 @@ class BlowfishAccessor(Verbs):
 
         source, target = self._opened(), page_path(path)
         return write_page(account(source.ledger, source.dataset.name, of, releases), target)
+
+    def _within(self, scope: Scope) -> Self:
+        return type(self)(self._frame, scope)
 
     def _opened(self) -> Opened:
         return opened(self._frame.attrs.get("blowfish"))

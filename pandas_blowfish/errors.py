@@ -81,9 +81,8 @@ class UndeclaredColumnError(BlowfishError, KeyError):
     def __init__(self, column: object, declared: Sequence[str], fix: str = "") -> None:
         self.column, self.declared = column, list(declared)
         fix = fix or "add it to the schema; a domain is never read from the rows."
-        super().__init__(
-            _message(f"column {column!r} has no declared domain.", ", ".join(self.declared), fix)
-        )
+        what = f"column {column!r} has no declared domain."
+        super().__init__(_message(what, ", ".join(self.declared), fix))
 
 
 class UnboundedColumnError(BlowfishError, ValueError):
@@ -128,6 +127,16 @@ class FrameError(BlowfishError, ValueError):
         super().__init__(_message(f"{problem}.", fix=fix))
 
 
+class EngineError(FrameError):
+    """Another engine failed while rows were described or counted; its own words might show a value."""
+
+    def __init__(self, engine: str, what: str, kind: str) -> None:
+        self.engine, self.what, self.kind = engine, what, kind
+        fix = "see that it answers a plain query by itself, then ask again; "
+        fix += "nothing was charged (a file rewritten?)." if what == "checked" else "what was charged stays."
+        super().__init__(f"{engine} raised {kind} while rows were {what}", fix=fix)
+
+
 class DataFileError(FrameError):
     """A file of rows cannot be read; says where, and shows nothing of a row."""
 
@@ -160,9 +169,8 @@ class FactMismatchError(FrameError):
 class NotProtectedError(FrameError):
     """A release was asked of a frame that carries no protection record."""
 
-    def __init__(self, kind: object = None) -> None:
-        what, fix = "this frame is not protected", "df = df.blowfish.protect(policy, epsilon=1)"
-        fix += "; pivot, CSV and some merges lose the record."
+    def __init__(self, kind: object = None, fix: str = "df = df.blowfish.protect(policy, epsilon=1)") -> None:
+        what, fix = "this frame is not protected", f"{fix}; pivot, CSV and some merges lose the record."
         if kind == "release":
             what, fix = "this frame is a release, not protected rows", "ask the frame protect() returned."
         super().__init__(what, fix=fix)
@@ -172,10 +180,8 @@ class NotReleasedError(FrameError):
     """A question about a release was asked of a frame that is not one."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "this frame carries no receipt",
-            fix="ask it of the frame a verb returned, such as df.blowfish.hist(...); keep its attrs.",
-        )
+        fix = "ask it of the frame a verb returned, such as df.blowfish.hist(...); keep its attrs."
+        super().__init__("this frame carries no receipt", fix=fix)
 
 
 class StaleFrameError(FrameError):
@@ -183,11 +189,9 @@ class StaleFrameError(FrameError):
 
     def __init__(self, dataset: str, what: str) -> None:
         self.dataset, self.what = dataset, what
-        super().__init__(
-            f"{what} not what was sealed as dataset {dataset!r}",
-            fix="release from the frame protect() returned; to ask about some of its rows "
-            "use .where() rather than filtering; other rows are another dataset with its own name.",
-        )
+        fix = "release from the frame protect() returned; to ask about some of its rows "
+        fix += "use .where() rather than filtering; other rows are another dataset with its own name."
+        super().__init__(f"{what} not what was sealed as dataset {dataset!r}", fix=fix)
 
 
 class LedgerError(BlowfishError):
@@ -210,10 +214,8 @@ class UnknownDatasetError(LedgerError, KeyError):
 
     def __init__(self, dataset: str, known: Sequence[str]) -> None:
         self.dataset, self.known = dataset, list(known)
-        what, fix = (
-            f"the ledger holds no dataset {dataset!r}.",
-            "protect a frame with this ledger and name first.",
-        )
+        what = f"the ledger holds no dataset {dataset!r}."
+        fix = "protect a frame with this ledger and name first."
         super().__init__(_message(what, ", ".join(known) or "it is empty", fix))
 
 

@@ -1,33 +1,45 @@
-"""Frames to integer counts and seals, a chunk at a time: this module sees rows."""
+"""Frames to integer counts, a chunk at a time: this module sees rows."""
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import xxhash
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import FrameError, OutsideDomainError
+from pandas_blowfish.errors import FrameError
+from pandas_blowfish.kernel.batches import COUNT, Batches, frames_of
 from pandas_blowfish.kernel.encode import encoder
-from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints, missing_code
-from pandas_blowfish.kernel.total import total
+from pandas_blowfish.kernel.engine import Scan, each_once
+from pandas_blowfish.kernel.place import OUTSIDE, Ints, missing_code
+from pandas_blowfish.kernel.progress import told
+from pandas_blowfish.kernel.scan import scanned, scanned_unplaced
+from pandas_blowfish.kernel.seal import Frame, row_count
+from pandas_blowfish.kernel.total import clamped, total
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.plan.workload import tally as counts_of
-from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.fact import Fact
 
 CHUNK = 1 << 15
 
 
-def counted(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+def counted(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
     """Return the counts of every table, and the sums of every total, one after another."""
+    if isinstance(frame, Scan):
+        return np.concatenate(scanned(frame, asked, _combine, clip=clip))
+    if isinstance(frame, Batches):
+        return _added(frame, asked, clip=clip)
+    return _whole(asked, _raw(frame, asked, clip=clip))
+
+
+def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
+    """Return the counts of every table, and the sums of every total in halves."""
     tables = [each for each in asked if isinstance(each, Tally)]
     counts = iter(_together(frame, tables, clip=clip) if len(tables) > 1 else [])
     parts = []
@@ -36,7 +48,40 @@ def counted(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) 
             parts.append(total(frame, each, _bins(frame, each.tally, clip=clip), clip=clip))
         else:
             parts.append(next(counts) if len(tables) > 1 else tally(frame, each, clip=clip))
-    return np.concatenate(parts)
+    return parts
+
+
+def _whole(asked: Sequence[Tally | Total], parts: Sequence[Ints]) -> Ints:
+    """Return counts and sums one after another."""
+    each = zip(asked, parts, strict=True)
+    return np.concatenate([clamped(part) if isinstance(one, Total) else part for one, part in each])
+
+
+def _added(table: Batches, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+    """Return the counts and sums of a PyArrow table: those of its batches, added up."""
+    tallies = [each.tally if isinstance(each, Total) else each for each in asked]
+    names = [binning.attribute.name for each in tallies for binning in each.binnings]
+    names += [each.lattice.attribute.name for each in asked if isinstance(each, Total)]
+    if not names:
+        return np.concatenate([np.array([table.rows], dtype=np.int64) for _ in asked])
+    only = asked[0] if len(asked) == 1 else None
+    if isinstance(only, Tally) and all(isinstance(each.attribute, Values) for each in only.binnings):
+        return _listed(table, only, clip=clip)
+    found: list[Ints] | None = None
+    for parts in told(table.pieces(names, lambda part: _raw(part, asked, clip=clip)), "counting"):
+        found = parts if found is None else [one + more for one, more in zip(found, parts, strict=True)]
+    assert found is not None
+    return _whole(asked, found)
+
+
+def _listed(table: Batches, asked: Tally, *, clip: bool) -> Ints:
+    """Return the counts of listed values: PyArrow groups rows by them, and each group is looked up once."""
+    groups = table.grouped([binning.attribute.name for binning in asked.binnings])
+    counts = np.zeros(asked.size + 1, dtype=np.int64)
+    if len(groups):
+        readers = [encoder(groups[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
+        np.add.at(counts, _combine(asked, readers, 0, len(groups)), groups[COUNT].to_numpy(dtype=np.int64))
+    return counts[:-1]
 
 
 def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
@@ -96,62 +141,23 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     return gathered[:-1]
 
 
-def seal(frame: pd.DataFrame, domain: Domain, key: str, *, clip: bool) -> dict[str, str]:
-    """Return a keyed hash of each declared column's cell codes; refuse rows outside the domain.
-
-    Codes, not storage, are hashed: a column read back as another dtype with the same values passes,
-    and whatever could change an answer does not.
-    """
-    outside, found = [], {}
-    for attribute in domain:
-        hasher = _hasher(key, attribute.name)
-        bad = False
-        for codes in _codes(frame, attribute, clip=clip):
-            if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
-                bad |= attribute.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
-            hasher.update(codes)
-        if bad:
-            outside.append(attribute.name)
-        found[attribute.name] = hasher.hexdigest()
-    if outside:
-        raise OutsideDomainError(outside)
-    return found
-
-
-def unsealed(frame: pd.DataFrame, domain: Iterable[Attribute], binding: dict[str, Any]) -> str:
-    """Return what of a frame is not as it was sealed, in words; "" when all is."""
-    if len(frame) != binding["rows"]:
-        return "the number of rows is"
-    names = list(frame.columns)
-    for attribute in domain:
-        if names.count(attribute.name) != 1:
-            return f"the columns are (with {attribute.name!r} {names.count(attribute.name)} times)"
-        hasher = _hasher(binding["key"], attribute.name)
-        for codes in _codes(frame, attribute, clip=binding["outside"] == "clip"):
-            hasher.update(codes)
-        if hasher.hexdigest() != binding["seal"][attribute.name]:
-            return f"the values of column {attribute.name!r} are"
-    return ""
-
-
-def new_key() -> str:
-    """Return a random key for the seals of one dataset."""
-    return secrets.token_hex(32)
-
-
-def rows(frame: pd.DataFrame) -> int:
+def rows(frame: Frame) -> int:
     """Return the number of rows."""
-    return len(frame)
+    return row_count(frame)
 
 
-def same_rows(frame: pd.DataFrame) -> pd.DataFrame:
+def marked(frame: Any, attrs: dict[str, Any]) -> Any:
     """Return a frame that shares the rows and has attrs of its own."""
-    return frame.copy(deep=False)
+    if not isinstance(frame, pd.DataFrame):
+        return frame.marked(attrs)
+    same: Any = frame.copy(deep=False)
+    same.attrs = attrs
+    return same
 
 
 def require_columns(frame: object, names: Sequence[str]) -> None:
     """Refuse what is not a frame with each named column once."""
-    if not isinstance(frame, pd.DataFrame):
+    if not isinstance(frame, Frame):
         raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
     if isinstance(frame.columns, pd.MultiIndex):
         raise FrameError("the columns have several levels", fix="flatten them to plain names.")
@@ -168,15 +174,10 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         )
 
 
-def require_unit(frame: pd.DataFrame, unit: str) -> None:
+def require_unit(frame: Frame, unit: str) -> None:
     """Refuse a frame in which one unit has several rows, or a row has none."""
     require_columns(frame, [unit])
-    units = frame[unit]
-    try:
-        once = bool(units.is_unique) and not bool(units.isna().any())
-    except TypeError:  # a list or a dict names nobody
-        once = False
-    if not once:
+    if not (each_once(frame, unit) if isinstance(frame, Scan) else _each_once(frame, unit)):
         raise FrameError(
             f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
             columns=[unit],
@@ -184,14 +185,22 @@ def require_unit(frame: pd.DataFrame, unit: str) -> None:
         )
 
 
-def contradicted(frame: pd.DataFrame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
+def _each_once(frame: pd.DataFrame | Batches, unit: str) -> bool:
+    units = pd.concat([part[unit] for part in frames_of(frame, [unit])])
+    try:
+        return bool(units.is_unique) and not bool(units.isna().any())
+    except TypeError:  # a list or a dict names nobody
+        return False
+
+
+def contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
     """Return the facts whose known answer the rows do not agree with."""
     found = compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
     return [fact for fact, stated, part in found if not np.array_equal(stated, part)]
 
 
 def compared(
-    frame: pd.DataFrame, domain: Domain, known: Sequence[Fact], *, clip: bool
+    frame: Frame, domain: Domain, known: Sequence[Fact], *, clip: bool
 ) -> list[tuple[Fact, Ints, Ints]]:
     """Return facts with the counts stated and those of the rows, all counted in one pass."""
     asked = [
@@ -203,8 +212,10 @@ def compared(
     return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def unplaced(frame: pd.DataFrame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
+def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
     """Return how many rows of a column are missing, and how many outside its domain."""
+    if isinstance(frame, Scan):
+        return scanned_unplaced(frame, attribute, clip=clip)
     missing = outside = 0
     for codes in _codes(frame, attribute, clip=clip):
         missing += int((codes == missing_code(attribute)).sum())
@@ -212,11 +223,12 @@ def unplaced(frame: pd.DataFrame, attribute: Attribute, *, clip: bool = False) -
     return missing, outside
 
 
-def _codes(frame: pd.DataFrame, attribute: Attribute, *, clip: bool) -> Iterator[Ints]:
-    """Yield a column's codes chunk by chunk, contiguous."""
-    read = encoder(frame[attribute.name], attribute, clip=clip)
-    for start in range(0, len(frame), CHUNK):
-        yield np.ascontiguousarray(read(start, min(start + CHUNK, len(frame))))
+def _codes(frame: pd.DataFrame | Batches, attribute: Attribute, *, clip: bool) -> Iterator[Ints]:
+    """Yield a column's codes chunk by chunk."""
+    for part in frames_of(frame, [attribute.name]):
+        read = encoder(part[attribute.name], attribute, clip=clip)
+        for start in range(0, len(part), CHUNK):
+            yield read(start, min(start + CHUNK, len(part)))
 
 
 def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:
@@ -246,11 +258,3 @@ def _combine(asked: Tally, readers: Sequence[Any], start: int, stop: int) -> Int
     if not asked.sieve.trivial:
         outside |= ~asked.sieve.passes.ravel()[kind]
     return np.where(outside, -1, joint) if outside.any() else joint
-
-
-def _hasher(key: str, column: str) -> Any:
-    """Return a hash keyed by the dataset's secret and the column's name."""
-    secret = bytes.fromhex(key)
-    hasher = xxhash.xxh3_128(seed=int.from_bytes(secret[:8], "big"))
-    hasher.update(secret + column.encode())
-    return hasher

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pandas_blowfish.errors import (
     FactMismatchError,
@@ -20,11 +19,12 @@ from pandas_blowfish.errors import (
     TestNoiseError,
 )
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
-from pandas_blowfish.kernel.count import contradicted, counted, unsealed
+from pandas_blowfish.kernel.count import contradicted, counted
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.kernel.reprice import policy_of, recorded
+from pandas_blowfish.kernel.seal import Frame, unsealed
 from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
@@ -47,7 +47,7 @@ class Measured:
 
 def measure(
     plan: Plan,
-    frame: pd.DataFrame,
+    frame: Frame,
     ledger: Ledger,
     dataset: Dataset,
     facts: Mapping[str, Any],
@@ -81,7 +81,7 @@ def measure(
         return kept
     if plan.policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
-    if stale := unsealed(frame, plan.domain, dataset.binding):
+    if stale := unsealed(frame, plan.domain, dataset.binding, policy_of(dataset, 0).domain):
         raise StaleFrameError(dataset.name, stale)
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
@@ -109,7 +109,7 @@ def require_drawable(plan: Plan) -> None:
         check_scale(plan.measurement.largest)
 
 
-def require_recorded(frame: pd.DataFrame, dataset: Dataset) -> None:
+def require_recorded(frame: Frame, dataset: Dataset) -> None:
     """Refuse rows that contradict an answer recorded after they were bound, naming the facts alone."""
     clip, domain = dataset.binding["outside"] == "clip", policy_of(dataset, 0).domain
     wrong = contradicted(frame, domain, recorded(dataset), clip=clip) if dataset.facts else []
@@ -129,7 +129,7 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 
-def _measured(plan: Plan, frame: pd.DataFrame, *, clip: bool) -> Ints:
+def _measured(plan: Plan, frame: Frame, *, clip: bool) -> Ints:
     """Return the noisy value of every measured row, of one round or several."""
     adaptive = plan.measurement
     if isinstance(adaptive, Staged):
@@ -140,7 +140,7 @@ def _measured(plan: Plan, frame: pd.DataFrame, *, clip: bool) -> Ints:
     return bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
 
 
-def _in_rounds(staged: Staged, frame: pd.DataFrame, *, clip: bool) -> Ints:
+def _in_rounds(staged: Staged, frame: Frame, *, clip: bool) -> Ints:
     """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone."""
     values: list[Ints] = []
     seen: tuple[object, ...] = ()

@@ -21,7 +21,7 @@ Bins = Callable[[int, int], Ints]
 
 
 def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -> Ints:
-    """Return the sum of the rows' weights in each group, clamped to +-2^61.
+    """Return the sum of the rows' weights in each group, in two halves: a row of high ones, one of low ones.
 
     A row outside every group, or whose value is missing or (against the seal) outside the domain, weighs
     nothing: no error depends on rows.
@@ -34,7 +34,8 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
 
     Proof note:
         Requires: fewer than 2^32 rows.
-        Ensures:  the exact sum of weights that are clamped one by one to +-2^61, then clamped itself.
+        Ensures:  the exact sum of weights that are clamped one by one to +-2^61; halves of several parts of
+                  the rows may be added up. `clamped` makes the sum of them, clamped itself.
         Because:  weights are split into halves of 31 bits, whose sums over a chunk are whole numbers below
                   2^53 that floats hold exactly; what exceeds the lower half is carried after each chunk.
         Checked:  tests/kernel/test_total.py::test_matches_python_integers
@@ -56,6 +57,18 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
         low += _summed(weights & ((1 << HALF) - 1), groups, size)
         high += _summed(weights >> HALF, groups, size) + (low >> HALF)
         low &= (1 << HALF) - 1
+    return np.stack([high, low])
+
+
+def clamped(halves: Ints) -> Ints:
+    """Return sums from their halves, clamped to +-2^61.
+
+    Examples:
+        >>> clamped(np.array([[1, 2**40], [5, 0]])).tolist() == [2**31 + 5, 2**61]
+        True
+    """
+    low: Ints = halves[1] & ((1 << HALF) - 1)
+    high: Ints = halves[0] + (halves[1] >> HALF)
     inside = np.clip(high, -(LIMIT >> HALF), LIMIT >> HALF)
     found: Ints = np.clip((inside << HALF) + np.where(inside == high, low, 0), -LIMIT, LIMIT)
     return found

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import FrameError
-from pandas_blowfish.kernel import count
+from pandas_blowfish.kernel import count, tables
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.protect import as_policy, check_arguments
@@ -35,7 +34,7 @@ class Checked(pd.DataFrame):
         return self.to_string()
 
 
-def draft(frame: pd.DataFrame) -> Draft:
+def draft(frame: Any) -> Draft:
     """Print schema code for a frame, with blanks (`...`) where a person must state the bounds.
 
     Only names and dtypes are read: bounds taken from rows would be a leak.
@@ -43,14 +42,15 @@ def draft(frame: pd.DataFrame) -> Draft:
     Returns:
         The code, as text.
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
-    code = Draft(schema.draft({str(name): dtype for name, dtype in frame.dtypes.items()}))
+    table = tables.opened(frame)
+    count.require_columns(table, [])
+    dtypes = tables.dtypes(table)
+    code = Draft(schema.draft({str(name): dtype for name, dtype in dtypes.items()}))
     print(str(code))
     return code
 
 
-def check(frame: pd.DataFrame, policy: Any, *, outside: str = "error") -> pd.DataFrame:
+def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
     """Return how many rows of each declared column are missing or outside its domain.
 
     Then, for each public fact whose answer the policy states, whether the rows agree with it: else what
@@ -58,16 +58,18 @@ def check(frame: pd.DataFrame, policy: Any, *, outside: str = "error") -> pd.Dat
     A curator's tool: the counts are exact and private, keep them out of logs.
 
     Args:
-        frame: The rows, protected or not.
+        frame: The rows, protected or not, of any engine that `bf.protect` takes.
         policy: A policy or schema.
         outside: As `protect` takes it: with "clip" numbers beyond the bounds are not outside.
     """
     promise = as_policy(policy)
     check_arguments(None, None, outside, None)
     clip = outside == "clip"
+    frame = tables.opened(frame)
     count.require_columns(frame, [])
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
+    dtypes = tables.dtypes(frame)
     rows: list[tuple[Any, ...]] = []
     for attribute in promise.domain:
         if attribute.name not in there:
@@ -75,7 +77,7 @@ def check(frame: pd.DataFrame, policy: Any, *, outside: str = "error") -> pd.Dat
             continue
         missing, beyond = count.unplaced(frame, attribute, clip=clip)
         status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
-        status += [_advice(frame.dtypes[attribute.name], attribute)] * (beyond > 0)
+        status += [_advice(dtypes[attribute.name], attribute)] * (beyond > 0)
         counts = (count.rows(frame), missing, beyond)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
     known = [fact for fact in promise.facts if fact.answer is not None]

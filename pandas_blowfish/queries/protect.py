@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -24,7 +22,7 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     UnknownDatasetError,
 )
-from pandas_blowfish.kernel import count
+from pandas_blowfish.kernel import count, seal
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.kernel.reprice import policy_of, recorded
@@ -63,7 +61,7 @@ def is_name(value: Any) -> bool:
 
 
 def protect(
-    frame: pd.DataFrame,
+    frame: Any,
     policy: Any,
     *,
     epsilon: Any,
@@ -71,7 +69,7 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
-) -> pd.DataFrame:
+) -> Any:
     """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
     promise, total = as_policy(policy), epsilon_of(epsilon)
     check_arguments(dataset, ledger, outside, unit)
@@ -128,11 +126,11 @@ def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     if own and dataset in (None, own.get("dataset")) and (book is None or book.location == own.get("ledger")):
         return Ledger.at(str(own.get("ledger"))), str(own.get("dataset"))
-    return book or Ledger.default(), dataset or f"unnamed-{count.new_key()[:12]}"
+    return book or Ledger.default(), dataset or f"unnamed-{seal.new_key()[:12]}"
 
 
 def _bound(
-    frame: pd.DataFrame,
+    frame: Any,
     book: Ledger,
     name: str,
     promise: Policy,
@@ -146,13 +144,13 @@ def _bound(
     with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
     if found is None:
-        key, clip = count.new_key(), stated["outside"] == "clip"
+        key, clip = seal.new_key(), stated["outside"] == "clip"
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
             "fingerprint": promise.fingerprint,
             "rows": count.rows(frame),
             "key": key,
-            "seal": count.seal(frame, promise.domain, key, clip=clip),
+            **seal.sealed(frame, promise.domain, key, clip=clip),
             "named": named,
             **stated,
         }
@@ -162,7 +160,7 @@ def _bound(
         if found.binding["key"] == key:
             return found
     require_bound(found, promise, total, stated)
-    if stale := count.unsealed(frame, policy_of(found, 0).domain, found.binding):
+    if stale := seal.unsealed(frame, policy_of(found, 0).domain, found.binding):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found
@@ -211,8 +209,6 @@ def _bare(policy: Policy) -> Policy:
     return policy.with_facts([]) if policy.constraints else policy
 
 
-def _mark(frame: pd.DataFrame, record: dict[str, str]) -> pd.DataFrame:
+def _mark(frame: Any, record: dict[str, str]) -> Any:
     """Return the same rows with the record in attrs; the caller's frame is left alone."""
-    marked = count.same_rows(frame)
-    marked.attrs = {**marked.attrs, "blowfish": record}
-    return marked
+    return count.marked(frame, {**frame.attrs, "blowfish": record})

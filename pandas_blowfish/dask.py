@@ -1,0 +1,13 @@
+"""`import pandas_blowfish.dask` gives Dask DataFrames `frame.blowfish.protect(...)`."""
+
+from __future__ import annotations
+
+from pandas_blowfish.errors import MissingPackageError
+from pandas_blowfish.protected import Unprotected
+
+try:
+    from dask.dataframe.extensions import register_dataframe_accessor
+except ImportError:
+    raise MissingPackageError("dask", 'pip install "pandas-blowfish[dask]"') from None
+
+register_dataframe_accessor("blowfish")(Unprotected)  # type: ignore[no-untyped-call]

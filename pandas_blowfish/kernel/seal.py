@@ -1,0 +1,178 @@
+"""Keyed hashes that tell whether rows are still those that were protected: this module sees rows.
+
+A pandas frame is sealed twice, in one pass: in the order of its rows, which is quick to check again, and by
+what does not depend on their order, which every engine can check (`spread`). Tables of other engines have the
+second alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xxhash
+
+from pandas_blowfish.errors import EngineError, OutsideDomainError
+from pandas_blowfish.kernel import spread
+from pandas_blowfish.kernel.batches import Batches
+from pandas_blowfish.kernel.encode import encoder
+from pandas_blowfish.kernel.engine import Scan, rows_of
+from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints
+from pandas_blowfish.kernel.progress import told
+from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.domain import Domain
+
+CHUNK = 1 << 15
+Frame = pd.DataFrame | Batches | Scan
+Seals = dict[str, dict[str, Any]]
+
+
+def new_key() -> str:
+    """Return a random key for the seals of one dataset."""
+    return secrets.token_hex(32)
+
+
+def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
+    """Return keyed hashes of each declared column; refuse rows outside the domain.
+
+    Codes, not storage, are hashed: a column read back as another dtype with the same values passes,
+    and whatever could change an answer does not.
+
+    Returns:
+        `seal`, by column, of the rows in order (none for tables of other engines), and `spread`, by column
+        and by pair of neighbouring ones, whatever their order.
+    """
+    attributes, mixed = list(domain), spread.Mixed(list(domain), key)
+    if isinstance(frame, Scan):
+        columns = told(attributes, "sealing columns", len(attributes))
+        found = {each.name: spread.column_spread(frame, each, clip=clip) for each in columns}
+        many = rows_of(frame)
+        _require_inside({each.name: _is_outside(found[each.name][0], many) for each in attributes})
+        rows = mixed.counted(frame, clip=clip) if attributes else np.zeros(0, dtype=np.int64)
+        return {"seal": {}, "spread": _digests(key, found, rows)}
+    hashers = [_hasher(key, each.name) for each in attributes]
+    counts = [spread.Occurrences(each) for each in attributes]
+    outside = dict.fromkeys(domain.columns, False)
+    rows = np.zeros(spread.PRIME if attributes else 0, dtype=np.int64)
+    for chunk in spread.chunks(frame, attributes, clip=clip) if attributes else ():
+        for each, codes, hasher, own in zip(attributes, chunk, hashers, counts, strict=True):
+            if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+                outside[each.name] |= each.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
+            hasher.update(codes)
+            own.add(spread.numbers_of(codes, each))
+        rows += np.bincount(mixed.of(chunk), minlength=spread.PRIME)
+    _require_inside(outside)
+    found = {each.name: own.found() for each, own in zip(attributes, counts, strict=True)}
+    ordered = {each.name: hasher.hexdigest() for each, hasher in zip(attributes, hashers, strict=True)}
+    in_order = {} if isinstance(frame, Batches) else ordered  # files may be read in another order
+    return {"seal": in_order, "spread": _digests(key, found, rows)}
+
+
+def row_count(frame: Frame) -> int:
+    """Return the number of rows."""
+    if isinstance(frame, Scan):
+        return rows_of(frame)
+    return frame.rows if isinstance(frame, Batches) else len(frame)
+
+
+def unsealed(
+    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: Iterable[Attribute] = ()
+) -> str:
+    """Return what of a frame is not as it was sealed, in words; "" when all is.
+
+    Args:
+        frame: The rows.
+        domain: The columns that are looked at.
+        binding: What they were sealed as.
+        whole: All declared columns, where it matters which values of several are in one row.
+    """
+    try:
+        return _unsealed(frame, domain, binding, list(whole))
+    except EngineError as error:
+        failed = error
+    raise EngineError(failed.engine, "checked", failed.kind)
+
+
+def _unsealed(
+    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: list[Attribute]
+) -> str:
+    many = row_count(frame)
+    if many != binding["rows"]:
+        return "the number of rows is"
+    attributes, names, clip = list(domain), list(frame.columns), binding["outside"] == "clip"
+    for each in attributes:
+        if names.count(each.name) != 1:
+            return f"the columns are (with {each.name!r} {names.count(each.name)} times)"
+    if not isinstance(frame, pd.DataFrame) or not binding["seal"]:
+        return _spread_otherwise(frame, attributes, binding, whole or attributes, clip=clip)
+    for each in attributes:
+        hasher, read = _hasher(binding["key"], each.name), encoder(frame[each.name], each, clip=clip)
+        for start in range(0, many, CHUNK):
+            hasher.update(np.ascontiguousarray(read(start, min(start + CHUNK, many))))
+        if hasher.hexdigest() != binding["seal"][each.name]:
+            return f"the values of column {each.name!r} are"
+    return ""
+
+
+def _spread_otherwise(
+    frame: Frame,
+    attributes: Sequence[Attribute],
+    binding: Mapping[str, Any],
+    whole: Sequence[Attribute],
+    *,
+    clip: bool,
+) -> str:
+    """Return what does not hold the cells, or the rows of cells, that it was sealed with."""
+    known, key = binding.get("spread"), binding["key"]
+    if known is None:
+        return "a table of another engine is (an earlier version sealed rows in their order alone)"
+    for each in attributes:
+        found = spread.column_spread(frame, each, clip=clip)
+        if _column_digest(key, each.name, found) != known["columns"].get(each.name):
+            return f"the values of column {each.name!r} are"
+    if len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}:
+        rows = spread.Mixed(whole, key).counted(frame, clip=clip)
+        if _row_digest(key, rows) != known["rows"]:
+            return "which values are in one row is"
+    return ""
+
+
+def _digests(key: str, columns: Mapping[str, Sequence[tuple[Ints, Ints]]], rows: Ints) -> dict[str, Any]:
+    """Return hashes of how often cells occur, by column, and of how often rows do."""
+    found = {name: _column_digest(key, name, parts) for name, parts in columns.items()}
+    return {"columns": found, "rows": _row_digest(key, rows)}
+
+
+def _column_digest(key: str, name: str, parts: Sequence[tuple[Ints, Ints]]) -> str:
+    hasher = _hasher(key, name)
+    for part in (array for both in parts for array in both):
+        hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
+    return str(hasher.hexdigest())
+
+
+def _row_digest(key: str, rows: Ints) -> str:
+    hasher = _hasher(key, "")
+    hasher.update(rows.astype("<i8"))
+    return str(hasher.hexdigest())
+
+
+def _is_outside(found: tuple[Ints, Ints], rows: int) -> bool:
+    """Tell whether some row has no declared value: it was counted below 0, or did not come back."""
+    cells, counts = found
+    return bool(int(counts[cells >= 0].sum()) != rows)
+
+
+def _require_inside(outside: Mapping[str, bool]) -> None:
+    if bad := [name for name, wrong in outside.items() if wrong]:
+        raise OutsideDomainError(bad)
+
+
+def _hasher(key: str, column: str) -> Any:
+    """Return a hash keyed by the dataset's secret and the column's name."""
+    secret = bytes.fromhex(key)
+    hasher = xxhash.xxh3_128(seed=int.from_bytes(secret[:8], "big"))
+    hasher.update(secret + column.encode())
+    return hasher
