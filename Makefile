@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench reproduce peers clean
+.PHONY: demo test docs notebooks bench reproduce peers engines clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -35,6 +35,9 @@ bench: .venv/.bench
 
 reproduce: .venv/.bench
 	$(BIN)/python benchmarks/reproduce.py $(ARGS)
+
+engines: .venv/.bench
+	$(BIN)/python benchmarks/engines.py $(ARGS)
 
 peers: .venv/.bench
 	$(BIN)/python benchmarks/peers.py $(ARGS)

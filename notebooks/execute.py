@@ -55,6 +55,7 @@ def execute(path: Path, *, before: str = "", folder: str | os.PathLike[str] | No
         "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")]),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "COLUMNS": "100",
+        "TQDM_DISABLE": "1",
     }
     with tempfile.TemporaryDirectory() as new:
         env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), new)  # what a notebook makes is gone with it
