@@ -8,7 +8,7 @@ second alone.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
 
     Returns:
         `seal`, by column, of the rows in order (none for tables of other engines), and `spread`, by column
-        and by pair of neighbouring ones, whatever their order.
+        and of whole rows, whatever their order.
     """
     attributes, mixed = list(domain), spread.Mixed(list(domain), key)
     if isinstance(frame, Scan):
@@ -51,19 +51,21 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         found = {each.name: spread.column_spread(frame, each, clip=clip) for each in columns}
         many = rows_of(frame)
         _require_inside({each.name: _is_outside(found[each.name][0], many) for each in attributes})
-        rows = mixed.counted(frame, clip=clip) if attributes else np.zeros(0, dtype=np.int64)
-        return {"seal": {}, "spread": _digests(key, found, rows)}
+        return {"seal": {}, "spread": _digests(key, found, mixed.counted(frame, clip=clip))}
     hashers = [_hasher(key, each.name) for each in attributes]
     counts = [spread.Occurrences(each) for each in attributes]
     outside = dict.fromkeys(domain.columns, False)
-    rows = np.zeros(spread.PRIME if attributes else 0, dtype=np.int64)
-    for chunk in spread.chunks(frame, attributes, clip=clip) if attributes else ():
-        for each, codes, hasher, own in zip(attributes, chunk, hashers, counts, strict=True):
-            if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
-                outside[each.name] |= each.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
-            hasher.update(codes)
-            own.add(spread.numbers_of(codes, each))
-        rows += np.bincount(mixed.of(chunk), minlength=spread.PRIME)
+
+    def passed() -> Iterator[Ints]:
+        for chunk in spread.chunks(frame, attributes, clip=clip):
+            for each, codes, hasher, own in zip(attributes, chunk, hashers, counts, strict=True):
+                if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+                    outside[each.name] |= each.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
+                hasher.update(codes)
+                own.add(spread.numbers_of(codes, each))
+            yield mixed.of(chunk)
+
+    rows = spread.occurring(passed())
     _require_inside(outside)
     found = {each.name: own.found() for each, own in zip(attributes, counts, strict=True)}
     ordered = {each.name: hasher.hexdigest() for each, hasher in zip(attributes, hashers, strict=True)}
@@ -135,27 +137,23 @@ def _spread_otherwise(
             return f"the values of column {each.name!r} are"
     if len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}:
         rows = spread.Mixed(whole, key).counted(frame, clip=clip)
-        if _row_digest(key, rows) != known["rows"]:
+        if _column_digest(key, "", [rows]) != known["rows"]:
             return "which values are in one row is"
     return ""
 
 
-def _digests(key: str, columns: Mapping[str, Sequence[tuple[Ints, Ints]]], rows: Ints) -> dict[str, Any]:
+def _digests(
+    key: str, columns: Mapping[str, Sequence[tuple[Ints, Ints]]], rows: tuple[Ints, Ints]
+) -> dict[str, Any]:
     """Return hashes of how often cells occur, by column, and of how often rows do."""
     found = {name: _column_digest(key, name, parts) for name, parts in columns.items()}
-    return {"columns": found, "rows": _row_digest(key, rows)}
+    return {"columns": found, "rows": _column_digest(key, "", [rows])}
 
 
 def _column_digest(key: str, name: str, parts: Sequence[tuple[Ints, Ints]]) -> str:
     hasher = _hasher(key, name)
     for part in (array for both in parts for array in both):
         hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
-    return str(hasher.hexdigest())
-
-
-def _row_digest(key: str, rows: Ints) -> str:
-    hasher = _hasher(key, "")
-    hasher.update(rows.astype("<i8"))
     return str(hasher.hexdigest())
 
 

@@ -7,7 +7,7 @@ column whose values were put into other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ class Mixed:
 
     def of(self, codes: Sequence[Ints]) -> Ints:
         """Return the numbers of rows, given the codes of every column."""
-        mixed: Ints = np.zeros(len(codes[0]), dtype=np.int64)
+        mixed: Ints = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
         for own, each, times, lots in zip(codes, self.attributes, self._times, self._lots, strict=True):
             if lots is not None:
                 mixed += np.where(own < 0, 0, lots[np.maximum(own, 0)]) * times
@@ -97,18 +97,15 @@ class Mixed:
                 mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
         return mixed % PRIME
 
-    def counted(self, frame: pd.DataFrame | Batches | Scan, *, clip: bool) -> Ints:
-        """Return how often each number occurs."""
-        counts = np.zeros(PRIME, dtype=np.int64)
+    def counted(self, frame: pd.DataFrame | Batches | Scan, *, clip: bool) -> tuple[Ints, Ints]:
+        """Return the numbers that occur, and how often each does."""
         if isinstance(frame, Scan):
+            table = frame
             (numbers,), found = grouped(
-                frame, self.attributes, lambda steps: self._key(frame, steps, clip), clip=clip
+                table, self.attributes, lambda steps: self._key(table, steps, clip), clip=clip
             )
-            np.add.at(counts, numbers % PRIME, found[ROWS])
-            return counts
-        for chunk in chunks(frame, self.attributes, clip=clip):
-            counts += np.bincount(self.of(chunk), minlength=PRIME)
-        return counts
+            return _added(numbers, found[ROWS])
+        return occurring(self.of(chunk) for chunk in chunks(frame, self.attributes, clip=clip))
 
     def _key(self, table: Scan, steps: Steps, clip: bool) -> list[Key]:
         mixed: Any = None
@@ -120,6 +117,24 @@ class Mixed:
                 own = code % PRIME if _largest(each) > PRIME else code
             mixed = own * times if mixed is None else steps.let(mixed + own * times)
         return [Key(steps.let(mixed) % PRIME, whole_numbers)]
+
+
+def occurring(parts: Iterable[Ints]) -> tuple[Ints, Ints]:
+    """Return the numbers below the prime that occur in some parts, and how often each does."""
+    few: list[Ints] = []
+    counts: Ints | None = None
+    for part in parts:
+        few.append(part)
+        if sum(map(len, few)) > PRIME:  # from here on a table of all of them is smaller
+            more = np.bincount(np.concatenate(few), minlength=PRIME)
+            counts, few = more if counts is None else counts + more, []
+    rest = np.concatenate(few) if few else np.zeros(0, dtype=np.int64)
+    if counts is None:
+        cells, often = np.unique(rest, return_counts=True)
+        return cells, often.astype(np.int64)
+    counts = counts + np.bincount(rest, minlength=PRIME)
+    cells = np.flatnonzero(counts)
+    return cells, counts[cells]
 
 
 def chunks(

@@ -143,10 +143,21 @@ def test_what_is_in_one_row_is_mixed_alike(scan, in_pandas):
     want = mixed.counted(in_pandas(TABLE), clip=False)
 
     for engine in ("polars", "pyarrow", "duckdb"):
-        assert mixed.counted(scan(engine, TABLE), clip=False).tolist() == want.tolist()
-    assert want.sum() == 300
+        found = mixed.counted(scan(engine, TABLE), clip=False)
+        assert [part.tolist() for part in found] == [part.tolist() for part in want]
+    assert want[1].sum() == 300
     other = spread.Mixed(list(DOMAIN), KEY[::-1]).counted(in_pandas(TABLE), clip=False)
-    assert other.tolist() != want.tolist()
+    assert other[0].tolist() != want[0].tolist()
+
+
+def test_many_rows_are_counted_in_a_table(monkeypatch):
+    """What occurs is the same whether numbers are kept or counted on the way."""
+    parts = [np.arange(50) % 7, np.arange(30) % 11, np.arange(0)]
+    want = [part.tolist() for part in np.unique(np.concatenate(parts), return_counts=True)]
+
+    for prime in (1_000, 60, 13):
+        monkeypatch.setattr(spread, "PRIME", prime)
+        assert [part.tolist() for part in spread.occurring(iter(parts))] == want
 
 
 @pytest.mark.parametrize("engine", ENGINES)
