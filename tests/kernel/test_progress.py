@@ -19,6 +19,7 @@ class Terminal(io.StringIO):
 def test_nothing_is_told_where_nobody_watches(monkeypatch):
     """The items come as they are."""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     items = [1, 2]
 
     assert progress.told(items, "counting") is items
