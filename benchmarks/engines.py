@@ -282,7 +282,7 @@ def main() -> None:
                 command += ["--one", engine, source, str(folder)]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode:
-                    print(f"{engine}, {source}: left out: {done.stderr.strip().splitlines()[-1][:200]}")
+                    print(f"{engine}, {source}: left out: {' '.join(done.stderr.split()[-40:])}", flush=True)
                     continue
                 told.append((engine, f"{rows:,} in {source}", json.loads(done.stdout.splitlines()[-1])))
                 print(f"{engine}, {rows:,} in {source}: {_short(told[-1][2])}", flush=True)

@@ -155,9 +155,11 @@ def grouped(
         own.extend(keys(steps))
         made = [key.expression.alias(name) for key, name in zip(own, _names(own), strict=True)]
         rows = steps.frame.select(*made, *sums)
+        if table.engine == "dask":  # which cannot group groups again once there are many partitions
+            rows = _filtered(rows, own)
         added = [nw.col(each).sum() for each in sums]
         counts = rows.group_by(*_names(own)).agg(nw.len().alias(ROWS), *added)
-        told = _guarded(counts, own, (ROWS, *sums))
+        told = _guarded(counts, [] if table.engine == "dask" else own, (ROWS, *sums))
         whole = [nw.col(each).cast(nw.Int64) for each in (ROWS, *sums)]  # DuckDB adds up in 128 bits
         return fetched(table.engine, told.with_columns(*whole))
 
@@ -169,6 +171,15 @@ def grouped(
 
 def _names(keys: Sequence[Key]) -> list[str]:
     return [f"blowfish key {at}" for at in range(len(keys))]
+
+
+def _filtered(rows: Any, keys: Sequence[Key]) -> Any:
+    """Return the rows whose values have cells."""
+    import narwhals as nw
+
+    for key, name in zip(keys, _names(keys), strict=True):
+        rows = rows if key.guard is None else rows.filter(key.guard(nw.col(name)))
+    return rows
 
 
 def _guarded(counts: Any, keys: Sequence[Key], sums: Sequence[str]) -> Any:

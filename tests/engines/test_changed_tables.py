@@ -124,3 +124,21 @@ def test_names_that_occur_twice_or_are_ours_are_refused():
     named = bf.Policy(Domain((integers("Blowfish step 0", 0, 5),)))
     with pytest.raises(FrameError, match="rename"):
         bf.protect(duckdb.sql('SELECT 1 AS "Blowfish step 0"'), named, epsilon=1)
+
+
+def test_dask_takes_many_partitions():
+    """Several listed columns over many partitions: Dask could not group what was grouped before."""
+    dd = pytest.importorskip("dask.dataframe")
+    names = ["p", "q"]
+    listed = {"type": "category", "values": ["u", "v", "w"]}
+    policy = bf.Policy(Domain(tuple(from_dict(name, listed) for name in names)))
+    frame = pd.DataFrame(
+        {name: np.array(["u", "v", "w"])[np.arange(600) // (at + 1) % 3] for at, name in enumerate(names)}
+    )
+    visits = bf.protect(dd.from_pandas(frame, npartitions=120), policy, epsilon=10)
+
+    with bf.testing.replay(1):
+        found = visits.marginal(names, epsilon=1)
+    with bf.testing.replay(1):
+        want = bf.protect(frame, policy, epsilon=10).marginal(names, epsilon=1)
+    pd.testing.assert_frame_equal(found, want)
