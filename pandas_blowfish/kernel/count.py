@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.batches import COUNT, Batches, frames_of
+from pandas_blowfish.kernel.bins import combined, gathered
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import Scan, each_once
 from pandas_blowfish.kernel.place import OUTSIDE, Ints, missing_code
-from pandas_blowfish.kernel.progress import told
 from pandas_blowfish.kernel.scan import scanned, scanned_unplaced
 from pandas_blowfish.kernel.seal import Frame, row_count
+from pandas_blowfish.kernel.spread import chunks
 from pandas_blowfish.kernel.total import clamped, total
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.workload import Tally
@@ -25,6 +25,7 @@ from pandas_blowfish.plan.workload import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.fact import Fact
+from pandas_blowfish.progress import told
 
 CHUNK = 1 << 15
 
@@ -32,7 +33,7 @@ CHUNK = 1 << 15
 def counted(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
     """Return the counts of every table, and the sums of every total, one after another."""
     if isinstance(frame, Scan):
-        return np.concatenate(scanned(frame, asked, _combine, clip=clip))
+        return np.concatenate(scanned(frame, asked, clip=clip))
     if isinstance(frame, Batches):
         return _added(frame, asked, clip=clip)
     return _whole(asked, _raw(frame, asked, clip=clip))
@@ -77,11 +78,10 @@ def _added(table: Batches, asked: Sequence[Tally | Total], *, clip: bool) -> Int
 def _listed(table: Batches, asked: Tally, *, clip: bool) -> Ints:
     """Return the counts of listed values: PyArrow groups rows by them, and each group is looked up once."""
     groups = table.grouped([binning.attribute.name for binning in asked.binnings])
-    counts = np.zeros(asked.size + 1, dtype=np.int64)
-    if len(groups):
-        readers = [encoder(groups[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-        np.add.at(counts, _combine(asked, readers, 0, len(groups)), groups[COUNT].to_numpy(dtype=np.int64))
-    return counts[:-1]
+    codes = [
+        encoder(groups[b.attribute.name], b.attribute, clip=clip)(0, len(groups)) for b in asked.binnings
+    ]
+    return gathered(asked, codes, groups[COUNT].to_numpy(dtype=np.int64))
 
 
 def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
@@ -94,7 +94,7 @@ def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> lis
         stop = min(start + step, len(frame))
         for each, found in zip(asked, counts, strict=True):
             own = [once[b.attribute.name] for b in each.binnings]
-            codes = _combine(each, own, start, stop)
+            codes = combined(each, (read(start, stop) for read in own), stop - start)
             if len(codes) and int(codes.min()) < 0:
                 codes = np.where(codes < 0, each.size, codes)
             found += np.bincount(codes, minlength=each.size + 1)
@@ -130,7 +130,8 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
-        codes = readers[0](start, stop) if plain else _combine(asked, readers, start, stop)
+        own = (read(start, stop) for read in readers)
+        codes = next(own) if plain else combined(asked, own, stop - start)
         if int(codes.min()) < 0:
             codes = np.where(codes < 0, size, codes)
         counts += np.bincount(codes, minlength=size + 1)
@@ -217,18 +218,10 @@ def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple
     if isinstance(frame, Scan):
         return scanned_unplaced(frame, attribute, clip=clip)
     missing = outside = 0
-    for codes in _codes(frame, attribute, clip=clip):
+    for (codes,) in chunks(frame, [attribute], clip=clip):
         missing += int((codes == missing_code(attribute)).sum())
         outside += int((codes == OUTSIDE).sum())
     return missing, outside
-
-
-def _codes(frame: pd.DataFrame | Batches, attribute: Attribute, *, clip: bool) -> Iterator[Ints]:
-    """Yield a column's codes chunk by chunk."""
-    for part in frames_of(frame, [attribute.name]):
-        read = encoder(part[attribute.name], attribute, clip=clip)
-        for start in range(0, len(part), CHUNK):
-            yield read(start, min(start + CHUNK, len(part)))
 
 
 def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:
@@ -236,25 +229,4 @@ def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, in
     if not asked.binnings:
         return None
     readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-    return lambda start, stop: _combine(asked, readers, start, stop)
-
-
-def _combine(asked: Tally, readers: Sequence[Any], start: int, stop: int) -> Ints:
-    """Return one bin number a row, by Horner's rule; -1 where the filter, or the domain, leaves it out."""
-    joint, kind = np.zeros(stop - start, dtype=np.int64), np.zeros(stop - start, dtype=np.int64)
-    outside: NDArray[np.bool_] = np.zeros(stop - start, dtype=bool)
-    parts = zip(
-        asked.binnings, asked.marks, asked.sieve.classes, asked.sieve.passes.shape, readers, strict=True
-    )
-    for binning, marks, classes, count, read in parts:
-        codes = read(start, stop)
-        if int(codes.min()) < 0:
-            outside |= codes < 0
-            codes = np.maximum(codes, 0)
-        if binning.bins > 1:
-            joint = joint * binning.bins + (codes if binning.labels is None else np.maximum(marks, 0)[codes])
-        if count > 1:
-            kind = kind * count + classes[codes]
-    if not asked.sieve.trivial:
-        outside |= ~asked.sieve.passes.ravel()[kind]
-    return np.where(outside, -1, joint) if outside.any() else joint
+    return lambda start, stop: combined(asked, (read(start, stop) for read in readers), stop - start)

@@ -50,14 +50,9 @@ def with_instants(engine: str, native: Any, kept: Sequence[Storage]) -> Any:
         return nw.from_native(native.assign(**whole) if whole else native)
     table = nw.from_native(native)
     table = table.lazy() if engine == "polars" else table
-    numbers = [
-        nw.col(name).dt.timestamp(_unit(each.unit)).alias(STAMPS + name) for name, each in stamps.items()
-    ]
+    units: dict[str, Any] = {name: each.unit for name, each in stamps.items()}
+    numbers = [nw.col(name).dt.timestamp(unit).alias(STAMPS + name) for name, unit in units.items()]
     return table.with_columns(*numbers) if numbers else table
-
-
-def _unit(name: str) -> Any:
-    return name
 
 
 def _duckdb_column(kept: Storage) -> Any:

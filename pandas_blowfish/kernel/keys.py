@@ -64,11 +64,14 @@ def lot_key(table: Scan, steps: Steps, attribute: Attribute, lots: Ints, *, clip
     """
     import narwhals as nw
 
-    found, first = np.unique(lots, return_index=True)
+    found, first, place = np.unique(lots, return_index=True, return_inverse=True)
     if len(found) == len(lots) or (isinstance(attribute, Values) and len(found) > FEW):
         return cell_key(table, steps, attribute, clip=clip)
     if isinstance(attribute, Values):
-        return _gathered(table, attribute, lots, first, clip=clip)
+        numbers = first[place.reshape(-1)]
+        return Key(
+            by_lists(table, attribute, numbers, missing_code(attribute), OUTSIDE, clip=clip), whole_numbers
+        )
     key = cell_key(table, steps, attribute, clip=clip)
     lot = stretches(key.expression, lots)
     if lot is None:
@@ -147,34 +150,29 @@ def _axis(attribute: Values, kept: Storage, column: Expr, *, clip: bool) -> tupl
     return allowed, column
 
 
-def _gathered(table: Scan, attribute: Values, lots: Ints, first: Ints, *, clip: bool) -> Key:
-    """Return one cell of each lot of listed values, told by lists of them."""
+def by_lists(
+    table: Scan, attribute: Values, numbers: Ints, missing: int, outside: int, *, clip: bool
+) -> Expr:
+    """Return the number of each listed value's cell, told by lists of the values that share one.
+
+    Args:
+        table: The rows.
+        attribute: The column.
+        numbers: The number of each cell.
+        missing: That of a missing value.
+        outside: That of one which is not listed.
+        clip: Put numbers beyond the listed ones into the nearest cell.
+    """
     import narwhals as nw
 
     kept = table.storage(attribute.name)
     allowed, column = stored(attribute, kept, table.column(attribute.name), clip=clip)
-    found: Expr = nw.lit(OUTSIDE, nw.Int64)
-    for cell_of in first.tolist():
-        own = [value for value, code in allowed.items() if lots[code] == lots[cell_of]]
+    found: Expr = nw.lit(outside, nw.Int64)
+    for number in sorted(set(numbers.tolist()) - {outside}):
+        own = [value for value, code in allowed.items() if numbers[code] == number]
         if own:
-            found = nw.when(column.is_in(own)).then(nw.lit(cell_of, nw.Int64)).otherwise(found)
-    missing = nw.lit(missing_code(attribute), nw.Int64)
-    return Key(nw.when(absent(kept)).then(missing).otherwise(found), whole_numbers)
-
-
-def lots_expression(table: Scan, attribute: Values, lots: Ints, *, clip: bool) -> Expr:
-    """Return the lot of each listed value, and of a missing one, by lists of them; 0 for what has none."""
-    import narwhals as nw
-
-    kept = table.storage(attribute.name)
-    allowed, column = stored(attribute, kept, table.column(attribute.name), clip=clip)
-    found: Expr = nw.lit(0, nw.Int64)
-    for lot in sorted(set(lots.tolist()) - {0}):
-        own = [value for value, code in allowed.items() if lots[code] == lot]
-        if own:
-            found = nw.when(column.is_in(own)).then(nw.lit(lot, nw.Int64)).otherwise(found)
-    missing = nw.lit(int(lots[-1]) if attribute.nullable else 0, nw.Int64)
-    return nw.when(absent(kept)).then(missing).otherwise(found)
+            found = nw.when(column.is_in(own)).then(nw.lit(number, nw.Int64)).otherwise(found)
+    return nw.when(absent(kept)).then(nw.lit(missing, nw.Int64)).otherwise(found)
 
 
 def stretches(code: Expr, lots: Ints) -> Expr | None:

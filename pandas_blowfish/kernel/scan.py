@@ -6,35 +6,33 @@ Rows that are outside the domain, against the seal, are counted nowhere: no erro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pandas_blowfish.kernel.bins import combined, gathered
 from pandas_blowfish.kernel.cells import SHIFT
 from pandas_blowfish.kernel.engine import ROWS, Key, Scan, grouped, rows_of
 from pandas_blowfish.kernel.keys import cell_key, lot_key, whole_numbers
 from pandas_blowfish.kernel.place import Ints
-from pandas_blowfish.kernel.progress import told
 from pandas_blowfish.kernel.spread import column_spread
 from pandas_blowfish.kernel.storage import Steps, absent
 from pandas_blowfish.kernel.total import weigh
 from pandas_blowfish.plan.lattice import LIMIT, Total
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+from pandas_blowfish.progress import told
 
 HALF = 31
 CELLS = 1 << 16  # groups that come back without being gathered into bins
 LOW, HIGH, KEPT, LAST = (f"blowfish {name}" for name in ("low", "high", "kept", "last"))
-Bins = Callable[[Tally, Sequence[Callable[[int, int], Ints]], int, int], Ints]
 
 
-def scanned(table: Scan, asked: Sequence[Tally | Total], combine: Bins, *, clip: bool) -> list[Ints]:
+def scanned(table: Scan, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
     """Return the counts of every table, and the sums of every total."""
     return [
-        _summed(table, each, combine, clip=clip)
-        if isinstance(each, Total)
-        else _tallied(table, each, combine, clip=clip)
+        _summed(table, each, clip=clip) if isinstance(each, Total) else _tallied(table, each, clip=clip)
         for each in (told(asked, "counting tables", len(asked)) if len(asked) > 1 else asked)
     ]
 
@@ -55,39 +53,28 @@ def scanned_unplaced(table: Scan, attribute: Attribute, *, clip: bool) -> tuple[
     return nulls, int(found[ROWS].sum()) - inside - (0 if attribute.nullable else nulls)
 
 
-def _tallied(table: Scan, asked: Tally, combine: Bins, *, clip: bool) -> Ints:
+def _tallied(table: Scan, asked: Tally, *, clip: bool) -> Ints:
     """Return how many rows lie in each bin, in C order."""
     if not asked.binnings:
         return np.array([rows_of(table)], dtype=np.int64)
     read = [binning.attribute for binning in asked.binnings]
     codes, found = grouped(table, read, lambda steps: _keys(table, steps, asked, clip=clip), clip=clip)
-    return _gathered(asked, combine, codes, found[ROWS])
+    return gathered(asked, codes, found[ROWS])
 
 
 def _keys(table: Scan, steps: Steps, asked: Tally, *, clip: bool) -> list[Key]:
     """Return what the rows of a tally are grouped by: of each column the cells that it tells apart."""
-    keys = []
     few = math.prod(binning.attribute.size for binning in asked.binnings) <= CELLS
+    if few:  # each cell apart, which is less work for each row
+        return [cell_key(table, steps, binning.attribute, clip=clip) for binning in asked.binnings]
+    keys = []
     for binning, marks, classes in zip(asked.binnings, asked.marks, asked.sieve.classes, strict=True):
         _, lots = np.unique(marks * (int(classes.max(initial=0)) + 1) + classes, return_inverse=True)
-        found = lots.reshape(-1)
-        if few:  # each cell apart, which is less work for each row
-            keys.append(cell_key(table, steps, binning.attribute, clip=clip))
-        else:
-            keys.append(lot_key(table, steps, binning.attribute, found, clip=clip))
+        keys.append(lot_key(table, steps, binning.attribute, lots.reshape(-1), clip=clip))
     return keys
 
 
-def _gathered(asked: Tally, combine: Bins, codes: Sequence[Ints], weights: Ints) -> Ints:
-    """Return weights added up by bin."""
-    counts = np.zeros(asked.size + 1, dtype=np.int64)
-    if len(weights):
-        readers = [lambda start, stop, own=own: own[start:stop] for own in codes]
-        np.add.at(counts, combine(asked, readers, 0, len(weights)), weights)  # -1: the last slot
-    return counts[:-1]
-
-
-def _summed(table: Scan, asked: Total, combine: Bins, *, clip: bool) -> Ints:
+def _summed(table: Scan, asked: Total, *, clip: bool) -> Ints:
     """Return the sum of the rows' weights in each group, clamped to +-2^61.
 
     Proof note:
@@ -110,7 +97,7 @@ def _summed(table: Scan, asked: Total, combine: Bins, *, clip: bool) -> Ints:
         codes, found = grouped(table, read, by_code, clip=clip)
         weights, kept = weigh(lattice, codes[-1])
         parts = [weight * rows for weight, rows in zip(weights.tolist(), found[ROWS].tolist(), strict=True)]
-        _add(totals, _bins(tally, combine, codes[:-1], len(parts)), parts, kept)
+        _add(totals, _bins(tally, codes[:-1], len(parts)), parts, kept)
         return _clamped(totals)
 
     def by_group(steps: Steps) -> list[Key]:
@@ -140,17 +127,14 @@ def _summed(table: Scan, asked: Total, combine: Bins, *, clip: bool) -> Ints:
         else:
             cut = lattice.last - (lattice.first + lattice.each * (attribute.cells - 1))
         parts.append(lattice.first * kept_rows + lattice.each * steps_up + cut * last_rows)
-    bins = _bins(tally, combine, codes if tally.binnings else [], len(parts))
+    bins = _bins(tally, codes if tally.binnings else [], len(parts))
     _add(totals, bins, parts, np.ones(len(parts), dtype=bool))
     return _clamped(totals)
 
 
-def _bins(tally: Tally, combine: Bins, codes: Sequence[Ints], many: int) -> Ints:
+def _bins(tally: Tally, codes: Sequence[Ints], many: int) -> Ints:
     """Return the group of each combination of cells, -1 for none."""
-    if not tally.binnings or not many:
-        return np.zeros(many, dtype=np.int64)
-    readers = [lambda start, stop, own=own: own[start:stop] for own in codes]
-    return combine(tally, readers, 0, many)
+    return combined(tally, codes, many) if tally.binnings else np.zeros(many, dtype=np.int64)
 
 
 def _add(totals: Any, bins: Ints, parts: Sequence[int], kept: Any) -> None:

@@ -21,9 +21,9 @@ from pandas_blowfish.kernel.batches import Batches
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import Scan, rows_of
 from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints
-from pandas_blowfish.kernel.progress import told
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.progress import told
 
 CHUNK = 1 << 15
 Frame = pd.DataFrame | Batches | Scan

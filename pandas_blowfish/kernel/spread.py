@@ -18,7 +18,7 @@ from pandas_blowfish.kernel.batches import Batches, frames_of
 from pandas_blowfish.kernel.cells import SHIFT, quotient, sure
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import ROWS, Key, Scan, grouped
-from pandas_blowfish.kernel.keys import cell_key, lots_expression, whole_numbers
+from pandas_blowfish.kernel.keys import by_lists, cell_key, whole_numbers
 from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints
 from pandas_blowfish.kernel.storage import Steps
 from pandas_blowfish.kernel.total import lattice_numbers
@@ -111,7 +111,8 @@ class Mixed:
         mixed: Any = None
         for each, times, lots in zip(self.attributes, self._times, self._lots, strict=True):
             if isinstance(each, Values) and lots is not None:
-                own = lots_expression(table, each, lots, clip=clip)
+                missing = int(lots[-1]) if each.nullable else 0
+                own = by_lists(table, each, lots, missing, 0, clip=clip)
             else:
                 code = cell_key(table, steps, each, clip=clip).expression
                 own = code % PRIME if _largest(each) > PRIME else code

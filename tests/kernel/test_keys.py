@@ -57,6 +57,19 @@ def _expected(codes, lots, many):
     return np.bincount(lots[inside], minlength=many).tolist()
 
 
+def _counted(scanned, attribute, lots, clip):
+    """Return how many rows each lot has, in an engine."""
+
+    def keys(steps):
+        return [lot_key(scanned, steps, attribute, lots, clip=clip)]
+
+    (codes,), found = grouped(scanned, [attribute], keys, clip=clip)
+    counts = np.zeros(lots.max() + 1, dtype=np.int64)
+    inside = codes >= 0
+    np.add.at(counts, lots[codes[inside]], found[ROWS][inside])
+    return counts
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lots_of_an_axis_are_those_of_the_table(engine, scan, in_pandas):
     """Random lots of random sizes: whatever expression is made of them, rows come back in their lot."""
@@ -68,15 +81,7 @@ def test_lots_of_an_axis_are_those_of_the_table(engine, scan, in_pandas):
         values = [draw.randint(-3, cells + 3) for _ in range(300)] + list(range(cells)) + [None]
         table = pa.table({"x": pa.array(values, pa.int32())})
         scanned = scan(engine, table)
-        (codes,), found = grouped(
-            scanned,
-            [attribute],
-            lambda steps, at=(scanned, attribute, lots, clip): [lot_key(at[0], steps, *at[1:3], clip=at[3])],
-            clip=clip,
-        )
-        counts = np.zeros(lots.max() + 1, dtype=np.int64)
-        inside = codes >= 0
-        np.add.at(counts, lots[codes[inside]], found[ROWS][inside])
+        counts = _counted(scanned, attribute, lots, clip)
         series = in_pandas(table)["x"]
         want = encoder(series, attribute, clip=clip)(0, len(series))
         assert counts.tolist() == _expected(want, lots, len(counts)), (seed, lots.tolist())
@@ -96,15 +101,7 @@ def test_lots_of_listed_values_are_those_of_the_table(engine, spec, scan, in_pan
         clip = draw.random() < 0.5
         table = pa.table({"x": stored})
         scanned = scan(engine, table)
-        (codes,), found = grouped(
-            scanned,
-            [attribute],
-            lambda steps, at=(scanned, attribute, lots, clip): [lot_key(at[0], steps, *at[1:3], clip=at[3])],
-            clip=clip,
-        )
-        counts = np.zeros(lots.max() + 1, dtype=np.int64)
-        inside = codes >= 0
-        np.add.at(counts, lots[codes[inside]], found[ROWS][inside])
+        counts = _counted(scanned, attribute, lots, clip)
         series = in_pandas(table)["x"]
         want = encoder(series, attribute, clip=clip)(0, len(series))
         assert counts.tolist() == _expected(want, lots, len(counts)), (seed, lots.tolist())
