@@ -10,13 +10,17 @@ Item = TypeVar("Item")
 DELAY = 2.0  # seconds before a bar is shown
 
 
+def watched() -> bool:
+    """Tell whether somebody watches: a terminal, or a notebook."""
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+
+
 def told(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
     """Return items one after another, telling how many are done once it takes long.
 
     Nothing is told where nobody watches: neither a terminal nor a notebook.
     """
-    watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-    if not watched:
+    if not watched():
         return items
     try:
         from tqdm import tqdm

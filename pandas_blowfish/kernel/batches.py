@@ -6,28 +6,23 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.kernel.storage import Answer, answered
+from pandas_blowfish.kernel.pieces import Answer, Pieces, told_apart
+from pandas_blowfish.kernel.storage import answered
+from pandas_blowfish.progress import told
 
 ROWS = 1 << 20  # of a batch
 COUNT = "blowfish rows"
 
 
 @dataclass(frozen=True, eq=False)
-class Batches:
-    """A PyArrow table or dataset.
-
-    Attributes:
-        native: The table, as it was given.
-        attrs: The record of its dataset, where pandas frames have theirs.
-    """
-
-    native: Any = field(repr=False)
-    attrs: dict[str, Any] = field(default_factory=dict)
+class Batches(Pieces):
+    """A PyArrow table or dataset."""
 
     @property
     def columns(self) -> list[str]:
@@ -61,10 +56,6 @@ class Batches:
             return int(self.native.num_rows)
         return int(answered("pyarrow", "counted", self.native.count_rows))
 
-    def marked(self, attrs: dict[str, Any]) -> Batches:
-        """Return the same table with attrs of its own."""
-        return replace(self, attrs=attrs)
-
     def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Yield some columns of the rows, at least once, so that an empty table is one empty frame."""
         names = list(dict.fromkeys(columns))
@@ -75,7 +66,20 @@ class Batches:
             yield frame
         if none:
             empty = self.native.schema.empty_table().select(names)
-            yield pd.DataFrame({name: _column(empty[name]) for name in names})
+            yield pd.DataFrame({name: by_category(empty[name]) for name in names})
+
+    def merged(
+        self,
+        columns: Sequence[str],
+        work: Callable[[pd.DataFrame], Answer],
+        merge: Callable[[Answer, Answer], Answer],
+    ) -> Answer:
+        """Return what some work finds in every batch, merged."""
+        return reduce(merge, told(self.pieces(columns, work), "counting"))
+
+    def each_once(self, name: str) -> bool:
+        """Tell whether every row has a value of a column that no other row has."""
+        return told_apart(pd.concat([part[name] for part in self.frames([name])]))
 
     def pieces(self, columns: Sequence[str], work: Callable[[pd.DataFrame], Answer]) -> Iterator[Answer]:
         """Yield what some work gives of each batch, as many at a time as there are processors."""
@@ -105,7 +109,7 @@ class Batches:
         count = acero.AggregateNodeOptions([([], "hash_count_all", None, COUNT)], keys=names)
         steps = [source, acero.Declaration("project", kept), acero.Declaration("aggregate", count)]
         table = answered("pyarrow", "counted", lambda: acero.Declaration.from_sequence(steps).to_table())
-        return pd.DataFrame({name: _column(table[name]) for name in (*names, COUNT)}, copy=False)
+        return pd.DataFrame({name: by_category(table[name]) for name in (*names, COUNT)}, copy=False)
 
     def _batches(self, names: list[str]) -> Iterator[Any]:
         if self.is_files:
@@ -123,12 +127,12 @@ def _next(batches: Iterator[Any]) -> pd.DataFrame | None:
     if not gathered:
         return None
     part = gathered[0] if len(gathered) == 1 else pa.Table.from_batches(gathered)
-    columns = {name: _column(part[name]) for name in part.schema.names}
+    columns = {name: by_category(part[name]) for name in part.schema.names}
     return pd.DataFrame(columns, index=pd.RangeIndex(part.num_rows), copy=False)
 
 
-def _column(values: Any) -> Any:
-    """Return a column as pandas counts it fastest: numbers as they lie in memory, text as categories."""
+def by_category(values: Any) -> Any:
+    """Return an Arrow column as pandas counts it fastest: numbers as they lie, text as categories."""
     import pyarrow as pa
 
     kind = values.type
@@ -143,14 +147,6 @@ def _column(values: Any) -> Any:
             else values.to_numpy(zero_copy_only=False)
         )
     return pd.Series(pd.arrays.ArrowExtensionArray(values))
-
-
-def frames_of(frame: pd.DataFrame | Batches, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Yield a pandas frame as it is, a PyArrow table batch by batch."""
-    if isinstance(frame, Batches):
-        yield from frame.frames(columns)
-    else:
-        yield frame
 
 
 def batches_of(frame: Any) -> Batches | None:

@@ -41,7 +41,7 @@ def guard(column: Expr, kept: Storage, attribute: Attribute) -> Expr | None:
     most = number < high if cut and cut.open_high else number <= high
     if attribute.kind == "integer" and kept.kind == "float":
         return least & most & (number == number.floor())
-    return least & most & ~absent(kept) if kept.filled else least & most
+    return least & most
 
 
 def cell(steps: Steps, column: Expr, kept: Storage, attribute: Attribute, *, clip: bool) -> Expr:
@@ -253,9 +253,10 @@ def _floats(steps: Steps, held: Expr, kept: Storage, attribute: Attribute) -> Ex
         return top if over is None else top / over
 
     guess = steps.let((((held - low) if low else held) / float(attribute.step) + 0.25).floor())
-    found = guess.cast(nw.Int64) - (held < edge(guess, 0)).cast(nw.Int64)
+    near = guess - (held < edge(guess, 0)).cast(nw.Float64)  # whole, and cheaper than whole numbers are
+    found = near.cast(nw.Int64)
     if kept.narrow:
-        near = steps.let(guess - nw.when(held < edge(guess, 0)).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
+        near = steps.let(near)
         at, after = (steps.let(edge(near, more).cast(nw.Float32).cast(nw.Float64)) for more in (0, 1))
         found = near.cast(nw.Int64) + ((after == held) & (at != held)).cast(nw.Int64)
     if last is not None and past:

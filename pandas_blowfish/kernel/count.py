@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from operator import add
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.kernel.batches import COUNT, Batches, frames_of
+from pandas_blowfish.kernel.batches import COUNT, Batches
 from pandas_blowfish.kernel.bins import combined, gathered
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import Scan, each_once
+from pandas_blowfish.kernel.pieces import Pieces, merged, told_apart
 from pandas_blowfish.kernel.place import OUTSIDE, Ints, missing_code
 from pandas_blowfish.kernel.scan import scanned, scanned_unplaced
 from pandas_blowfish.kernel.seal import Frame, row_count
@@ -25,7 +27,6 @@ from pandas_blowfish.plan.workload import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.fact import Fact
-from pandas_blowfish.progress import told
 
 CHUNK = 1 << 15
 
@@ -34,7 +35,7 @@ def counted(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints
     """Return the counts of every table, and the sums of every total, one after another."""
     if isinstance(frame, Scan):
         return np.concatenate(scanned(frame, asked, clip=clip))
-    if isinstance(frame, Batches):
+    if isinstance(frame, Pieces):
         return _added(frame, asked, clip=clip)
     return _whole(asked, _raw(frame, asked, clip=clip))
 
@@ -58,21 +59,23 @@ def _whole(asked: Sequence[Tally | Total], parts: Sequence[Ints]) -> Ints:
     return np.concatenate([clamped(part) if isinstance(one, Total) else part for one, part in each])
 
 
-def _added(table: Batches, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
-    """Return the counts and sums of a PyArrow table: those of its batches, added up."""
+def _added(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+    """Return the counts and sums of a table in pieces: those of each, added up."""
     tallies = [each.tally if isinstance(each, Total) else each for each in asked]
     names = [binning.attribute.name for each in tallies for binning in each.binnings]
     names += [each.lattice.attribute.name for each in asked if isinstance(each, Total)]
     if not names:
         return np.concatenate([np.array([table.rows], dtype=np.int64) for _ in asked])
     only = asked[0] if len(asked) == 1 else None
-    if isinstance(only, Tally) and all(isinstance(each.attribute, Values) for each in only.binnings):
+    listed = isinstance(only, Tally) and all(isinstance(each.attribute, Values) for each in only.binnings)
+    if isinstance(table, Batches) and isinstance(only, Tally) and listed:
         return _listed(table, only, clip=clip)
-    found: list[Ints] | None = None
-    for parts in told(table.pieces(names, lambda part: _raw(part, asked, clip=clip)), "counting"):
-        found = parts if found is None else [one + more for one, more in zip(found, parts, strict=True)]
-    assert found is not None
+    found = table.merged(names, lambda part: _raw(part, asked, clip=clip), _plus)
     return _whole(asked, found)
+
+
+def _plus(found: list[Ints], more: list[Ints]) -> list[Ints]:
+    return [one + other for one, other in zip(found, more, strict=True)]
 
 
 def _listed(table: Batches, asked: Tally, *, clip: bool) -> Ints:
@@ -178,20 +181,16 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
 def require_unit(frame: Frame, unit: str) -> None:
     """Refuse a frame in which one unit has several rows, or a row has none."""
     require_columns(frame, [unit])
-    if not (each_once(frame, unit) if isinstance(frame, Scan) else _each_once(frame, unit)):
+    if isinstance(frame, pd.DataFrame):
+        once = told_apart(frame[unit])
+    else:
+        once = each_once(frame, unit) if isinstance(frame, Scan) else frame.each_once(unit)
+    if not once:
         raise FrameError(
             f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
             columns=[unit],
             fix="keep one row a unit; r rows a unit would multiply epsilon by r.",
         )
-
-
-def _each_once(frame: pd.DataFrame | Batches, unit: str) -> bool:
-    units = pd.concat([part[unit] for part in frames_of(frame, [unit])])
-    try:
-        return bool(units.is_unique) and not bool(units.isna().any())
-    except TypeError:  # a list or a dict names nobody
-        return False
 
 
 def contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
@@ -217,10 +216,14 @@ def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple
     """Return how many rows of a column are missing, and how many outside its domain."""
     if isinstance(frame, Scan):
         return scanned_unplaced(frame, attribute, clip=clip)
-    missing = outside = 0
-    for (codes,) in chunks(frame, [attribute], clip=clip):
-        missing += int((codes == missing_code(attribute)).sum())
-        outside += int((codes == OUTSIDE).sum())
+
+    def work(part: pd.DataFrame) -> Ints:
+        found = np.zeros(2, dtype=np.int64)
+        for (codes,) in chunks(part, [attribute], clip=clip):
+            found += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+        return found
+
+    missing, outside = merged(frame, [attribute.name], work, add).tolist()
     return missing, outside
 
 

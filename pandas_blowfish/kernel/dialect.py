@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
-
 from pandas_blowfish.kernel.storage import Storage, storage_of
 
 STAMPS = "blowfish instants of "
@@ -20,8 +18,6 @@ INFINITE = 2**62  # an instant beyond all others
 def kept_as(engine: str, name: str, dtype: Any) -> Storage:
     """Return how an engine keeps a column, with the unit in which `with_instants` counts its instants."""
     kept = storage_of(name, dtype)
-    if engine == "dask" and (kept.kind == "instant" or (kept.kind == "integer" and not kept.wide)):
-        return replace(kept, filled=True)
     if kept.kind != "instant":
         return kept
     if engine in ("duckdb", "pyspark") and kept.unit != "ns":
@@ -45,9 +41,6 @@ def with_instants(engine: str, native: Any, kept: Sequence[Storage]) -> Any:
         types = dict(native.dtypes)
         micros = {STAMPS + name: functions.expr(_spark_instant(name, types[name])) for name in stamps}
         return nw.from_native(native.withColumns(micros))
-    if engine == "dask":
-        whole = {STAMPS + each.name: _dask_column(native[each.name], each) for each in kept if each.filled}
-        return nw.from_native(native.assign(**whole) if whole else native)
     table = nw.from_native(native)
     table = table.lazy() if engine == "polars" else table
     units: dict[str, Any] = {name: each.unit for name, each in stamps.items()}
@@ -65,17 +58,6 @@ def _duckdb_column(kept: Storage) -> Any:
     if kept.kind == "text":
         text = f"CAST({quoted} AS VARCHAR) COLLATE C"
     return duckdb.SQLExpression(text).alias(STAMPS + kept.name)
-
-
-def _dask_column(column: Any, kept: Storage) -> Any:
-    """Return instants or whole numbers in 64 bits, whatever partitions keep them in; nulls as any."""
-    kind = column.dtype
-    if kept.kind == "integer":
-        return column.fillna(0).astype("int64")
-    if isinstance(kind, pd.ArrowDtype):
-        moment = f"timestamp[{kept.unit}{', tz=UTC' if kept.zone else ''}][pyarrow]"
-        return column.astype(moment).astype("int64[pyarrow]").fillna(0).astype("int64")
-    return column.astype(kind).astype("int64")  # a partition's own unit may be another one
 
 
 def _spark_instant(name: str, kind: str) -> str:
@@ -96,8 +78,6 @@ def fetched(engine: str, table: Any) -> Mapping[str, Any]:
         return {each.name: each.to_numpy() if _plain(each) else each.to_list() for each in found}
     if engine == "duckdb":
         frame = native.df()
-    elif engine == "dask":
-        frame = native.compute()
     else:
         rows = native.collect()
         return {name: [row[at] for row in rows] for at, name in enumerate(native.columns)}

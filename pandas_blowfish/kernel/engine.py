@@ -1,6 +1,6 @@
 """Tables of other engines, counted where they lie: only counts by cell come back. This module sees rows.
 
-polars, DuckDB, Dask and Spark are spoken to through narwhals. What an engine returns is bounded by
+polars, DuckDB and Spark are spoken to through narwhals. What an engine returns is bounded by
 the declared cells, whatever its rows are, and no message of it is passed on: it might show a value.
 """
 
@@ -20,11 +20,10 @@ from pandas_blowfish.kernel.storage import Expr, Steps, Storage, absent, answere
 from pandas_blowfish.policy.attribute import Attribute, Values
 
 ROWS, KNOWN = "blowfish rows", "blowfish known"
-EXTRAS = {"polars": "polars", "duckdb": "duckdb", "dask": "dask", "pyspark": "spark"}
+EXTRAS = {"polars": "polars", "duckdb": "duckdb", "pyspark": "spark"}
 TABLES = {
     "polars": {"DataFrame", "LazyFrame"},
     "duckdb": {"DuckDBPyRelation"},
-    "dask": {"DataFrame"},
     "pyspark": {"DataFrame"},
 }
 
@@ -35,7 +34,7 @@ class Scan:
 
     Attributes:
         native: The table, as it was given.
-        engine: polars, duckdb, dask or pyspark.
+        engine: polars, duckdb or pyspark.
         dtypes: How it keeps each column, in narwhals' words.
         attrs: The record of its dataset, where pandas frames have theirs.
     """
@@ -63,7 +62,7 @@ class Scan:
         import narwhals as nw
 
         kept = self.storage(name)
-        if kept.filled or (self.engine == "duckdb" and kept.kind == "text"):
+        if self.engine == "duckdb" and kept.kind == "text":
             return nw.col(STAMPS + name)
         if kept.kind == "integer" and not kept.wide:
             return nw.col(name).cast(nw.Int64)
@@ -155,11 +154,9 @@ def grouped(
         own.extend(keys(steps))
         made = [key.expression.alias(name) for key, name in zip(own, _names(own), strict=True)]
         rows = steps.frame.select(*made, *sums)
-        if table.engine == "dask":  # which cannot group groups again once there are many partitions
-            rows = _filtered(rows, own)
         added = [nw.col(each).sum() for each in sums]
         counts = rows.group_by(*_names(own)).agg(nw.len().alias(ROWS), *added)
-        told = _guarded(counts, [] if table.engine == "dask" else own, (ROWS, *sums))
+        told = _guarded(counts, own, (ROWS, *sums))
         whole = [nw.col(each).cast(nw.Int64) for each in (ROWS, *sums)]  # DuckDB adds up in 128 bits
         return fetched(table.engine, told.with_columns(*whole))
 
@@ -171,15 +168,6 @@ def grouped(
 
 def _names(keys: Sequence[Key]) -> list[str]:
     return [f"blowfish key {at}" for at in range(len(keys))]
-
-
-def _filtered(rows: Any, keys: Sequence[Key]) -> Any:
-    """Return the rows whose values have cells."""
-    import narwhals as nw
-
-    for key, name in zip(keys, _names(keys), strict=True):
-        rows = rows if key.guard is None else rows.filter(key.guard(nw.col(name)))
-    return rows
 
 
 def _guarded(counts: Any, keys: Sequence[Key], sums: Sequence[str]) -> Any:

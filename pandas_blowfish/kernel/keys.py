@@ -27,17 +27,12 @@ _NAT = -(2**63)  # a missing instant
 
 def cell_key(table: Scan, steps: Steps, attribute: Attribute, *, clip: bool) -> Key:
     """Return the cells of a column, each apart: codes of an axis, listed values as they are stored."""
-    import narwhals as nw
-
     kept = table.storage(attribute.name)
     column = table.column(attribute.name)
     if not isinstance(attribute, Values):
         return Key(cell(steps, column, kept, attribute, clip=clip), whole_numbers)
     allowed, column = stored(attribute, kept, column, clip=clip)
     missing = missing_code(attribute)
-    if kept.filled and kept.kind == "integer":  # what is not listed must not look like a missing value
-        known = nw.when(column.is_in(list(allowed))).then(column).otherwise(nw.lit(_NAT + 1, nw.Int64))
-        column = nw.when(absent(kept)).then(nw.lit(_NAT, nw.Int64)).otherwise(known)
 
     def cells(values: Any) -> Ints:
         found = [missing if _is_null(each) else allowed.get(each, OUTSIDE) for each in _listed(values)]
@@ -45,7 +40,7 @@ def cell_key(table: Scan, steps: Steps, attribute: Attribute, *, clip: bool) -> 
 
     def guard(each: Expr) -> Expr:
         null = each.is_null() | each.is_nan() if kept.kind == "float" else each.is_null()
-        listed = [*allowed, *([_NAT] if kept.kind == "instant" or kept.filled else [])]
+        listed = [*allowed, *([_NAT] if kept.kind == "instant" else [])]
         return null | each.is_in(listed) if listed else null
 
     many = table.engine == "duckdb" and len(allowed) > MANY

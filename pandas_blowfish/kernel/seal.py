@@ -8,7 +8,7 @@ second alone.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,15 @@ import xxhash
 
 from pandas_blowfish.errors import EngineError, OutsideDomainError
 from pandas_blowfish.kernel import spread
-from pandas_blowfish.kernel.batches import Batches
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import Scan, rows_of
-from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints
+from pandas_blowfish.kernel.pieces import Pieces
+from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.progress import told
 
 CHUNK = 1 << 15
-Frame = pd.DataFrame | Batches | Scan
+Frame = pd.DataFrame | Pieces | Scan
 Seals = dict[str, dict[str, Any]]
 
 
@@ -46,38 +45,31 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         and of whole rows, whatever their order.
     """
     attributes, mixed = list(domain), spread.Mixed(list(domain), key)
-    if isinstance(frame, Scan):
-        columns = told(attributes, "sealing columns", len(attributes))
-        found = {each.name: spread.column_spread(frame, each, clip=clip) for each in columns}
-        many = rows_of(frame)
-        _require_inside({each.name: _is_outside(found[each.name][0], many) for each in attributes})
-        return {"seal": {}, "spread": _digests(key, found, mixed.counted(frame, clip=clip))}
-    hashers = [_hasher(key, each.name) for each in attributes]
-    counts = [spread.Occurrences(each) for each in attributes]
-    outside = dict.fromkeys(domain.columns, False)
+    ordered: dict[str, str] = {}
+    if isinstance(frame, pd.DataFrame):
+        hashers = [_hasher(key, each.name) for each in attributes]
 
-    def passed() -> Iterator[Ints]:
-        for chunk in spread.chunks(frame, attributes, clip=clip):
-            for each, codes, hasher, own in zip(attributes, chunk, hashers, counts, strict=True):
-                if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
-                    outside[each.name] |= each.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
-                hasher.update(codes)
-                own.add(spread.numbers_of(codes, each))
-            yield mixed.of(chunk)
+        def hashed(at: int, codes: Ints) -> None:
+            hashers[at].update(codes)
 
-    rows = spread.occurring(passed())
-    _require_inside(outside)
-    found = {each.name: own.found() for each, own in zip(attributes, counts, strict=True)}
-    ordered = {each.name: hasher.hexdigest() for each, hasher in zip(attributes, hashers, strict=True)}
-    in_order = {} if isinstance(frame, Batches) else ordered  # files may be read in another order
-    return {"seal": in_order, "spread": _digests(key, found, rows)}
+        seen = spread.seen_in(frame, attributes, mixed, clip=clip, each=hashed)
+        ordered = {each.name: hasher.hexdigest() for each, hasher in zip(attributes, hashers, strict=True)}
+    else:
+        seen = spread.seen(frame, attributes, mixed, clip=clip)
+    if bad := [each.name for each, wrong in zip(attributes, seen.outside, strict=True) if wrong]:
+        raise OutsideDomainError(bad)
+    columns = {
+        each.name: _digest(key, each.name, found)
+        for each, found in zip(attributes, seen.columns, strict=True)
+    }
+    return {"seal": ordered, "spread": {"columns": columns, "rows": _digest(key, "", [seen.rows])}}
 
 
 def row_count(frame: Frame) -> int:
     """Return the number of rows."""
     if isinstance(frame, Scan):
         return rows_of(frame)
-    return frame.rows if isinstance(frame, Batches) else len(frame)
+    return frame.rows if isinstance(frame, Pieces) else len(frame)
 
 
 def unsealed(
@@ -131,41 +123,22 @@ def _spread_otherwise(
     known, key = binding.get("spread"), binding["key"]
     if known is None:
         return "a table of another engine is (an earlier version sealed rows in their order alone)"
-    for each in attributes:
-        found = spread.column_spread(frame, each, clip=clip)
-        if _column_digest(key, each.name, found) != known["columns"].get(each.name):
+    together = len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}
+    mixed = spread.Mixed(whole if together else [], key)
+    seen = spread.seen(frame, attributes, mixed, clip=clip)
+    for each, found in zip(attributes, seen.columns, strict=True):
+        if _digest(key, each.name, found) != known["columns"].get(each.name):
             return f"the values of column {each.name!r} are"
-    if len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}:
-        rows = spread.Mixed(whole, key).counted(frame, clip=clip)
-        if _column_digest(key, "", [rows]) != known["rows"]:
-            return "which values are in one row is"
+    if together and _digest(key, "", [seen.rows]) != known["rows"]:
+        return "which values are in one row is"
     return ""
 
 
-def _digests(
-    key: str, columns: Mapping[str, Sequence[tuple[Ints, Ints]]], rows: tuple[Ints, Ints]
-) -> dict[str, Any]:
-    """Return hashes of how often cells occur, by column, and of how often rows do."""
-    found = {name: _column_digest(key, name, parts) for name, parts in columns.items()}
-    return {"columns": found, "rows": _column_digest(key, "", [rows])}
-
-
-def _column_digest(key: str, name: str, parts: Sequence[tuple[Ints, Ints]]) -> str:
+def _digest(key: str, name: str, parts: Sequence[spread.Found]) -> str:
     hasher = _hasher(key, name)
     for part in (array for both in parts for array in both):
         hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
     return str(hasher.hexdigest())
-
-
-def _is_outside(found: tuple[Ints, Ints], rows: int) -> bool:
-    """Tell whether some row has no declared value: it was counted below 0, or did not come back."""
-    cells, counts = found
-    return bool(int(counts[cells >= 0].sum()) != rows)
-
-
-def _require_inside(outside: Mapping[str, bool]) -> None:
-    if bad := [name for name, wrong in outside.items() if wrong]:
-        raise OutsideDomainError(bad)
 
 
 def _hasher(key: str, column: str) -> Any:

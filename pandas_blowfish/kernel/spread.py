@@ -7,27 +7,34 @@ column whose values were put into other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xxhash
 
-from pandas_blowfish.kernel.batches import Batches, frames_of
 from pandas_blowfish.kernel.cells import SHIFT, quotient, sure
 from pandas_blowfish.kernel.encode import encoder
-from pandas_blowfish.kernel.engine import ROWS, Key, Scan, grouped
+from pandas_blowfish.kernel.engine import ROWS, Key, Scan, grouped, rows_of
 from pandas_blowfish.kernel.keys import by_lists, cell_key, whole_numbers
+from pandas_blowfish.kernel.pieces import Pieces, merged
 from pandas_blowfish.kernel.place import MISSING, OUTSIDE, Ints
 from pandas_blowfish.kernel.storage import Steps
 from pandas_blowfish.kernel.total import lattice_numbers
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+from pandas_blowfish.progress import told
 
 BASE = 1 << 20  # cells that are counted one by one; more are counted digit by digit
 PRIME = 1_048_573  # numbers that whole rows are mixed into
 LOTS = 16  # of listed values, in them
 CHUNK = 1 << 17
+Found = tuple[Ints, Ints]  # numbers that occur, and how often each does
+
+
+_NOTHING: Any = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Occurrences:
@@ -49,24 +56,10 @@ class Occurrences:
                 digit = np.where(numbers < 0, numbers, numbers // BASE**power % BASE)
             each += np.bincount(digit + 2, minlength=len(each))
 
-    def found(self) -> list[tuple[Ints, Ints]]:
+    def found(self) -> list[Found]:
         """Return the cells, or digits, and how often each occurred."""
         kept = [np.flatnonzero(each) for each in self._counts]
         return [(cells - 2, each[cells]) for cells, each in zip(kept, self._counts, strict=True)]
-
-
-def column_spread(
-    frame: pd.DataFrame | Batches | Scan, attribute: Attribute, *, clip: bool
-) -> list[tuple[Ints, Ints]]:
-    """Return the cells of a column, or the digits of their numbers, and how often each occurs."""
-    if isinstance(frame, Scan) and isinstance(attribute, Values):
-        return _listed(frame, attribute, clip=clip)
-    if isinstance(frame, Scan):
-        return [_scanned(frame, attribute, power, clip=clip) for power in range(_digits(attribute))]
-    found = Occurrences(attribute)
-    for (codes,) in chunks(frame, [attribute], clip=clip):
-        found.add(numbers_of(codes, attribute))
-    return found.found()
 
 
 class Mixed:
@@ -97,15 +90,12 @@ class Mixed:
                 mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
         return mixed % PRIME
 
-    def counted(self, frame: pd.DataFrame | Batches | Scan, *, clip: bool) -> tuple[Ints, Ints]:
-        """Return the numbers that occur, and how often each does."""
-        if isinstance(frame, Scan):
-            table = frame
-            (numbers,), found = grouped(
-                table, self.attributes, lambda steps: self._key(table, steps, clip), clip=clip
-            )
-            return _added(numbers, found[ROWS])
-        return occurring(self.of(chunk) for chunk in chunks(frame, self.attributes, clip=clip))
+    def scanned(self, table: Scan, *, clip: bool) -> Found:
+        """Return the numbers that occur in a table of another engine, and how often each does."""
+        (numbers,), found = grouped(
+            table, self.attributes, lambda steps: self._key(table, steps, clip), clip=clip
+        )
+        return added(numbers, found[ROWS])
 
     def _key(self, table: Scan, steps: Steps, clip: bool) -> list[Key]:
         mixed: Any = None
@@ -120,7 +110,92 @@ class Mixed:
         return [Key(steps.let(mixed) % PRIME, whole_numbers)]
 
 
-def occurring(parts: Iterable[Ints]) -> tuple[Ints, Ints]:
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of rows, whatever their order.
+
+    Attributes:
+        columns: Of each column its cells, or the digits of their numbers, and how often each occurs.
+        rows: The numbers that whole rows are mixed into, and how often each occurs.
+        outside: Of each column whether some row has no declared value.
+    """
+
+    columns: list[list[Found]]
+    rows: Found
+    outside: list[bool]
+
+    def __add__(self, other: Seen) -> Seen:
+        both = zip(self.columns, other.columns, strict=True)
+        columns = [[_plus(*digits) for digits in zip(one, more, strict=True)] for one, more in both]
+        outside = [one or more for one, more in zip(self.outside, other.outside, strict=True)]
+        return Seen(columns, _plus(self.rows, other.rows), outside)
+
+
+def seen(
+    frame: pd.DataFrame | Pieces | Scan, attributes: Sequence[Attribute], mixed: Mixed, *, clip: bool
+) -> Seen:
+    """Return what is seen of some columns, and of whole rows of others.
+
+    Args:
+        frame: The rows.
+        attributes: The columns to look at one by one.
+        mixed: Those to look at together; none where it has none.
+        clip: Put numbers beyond the bounds into the nearest cell.
+    """
+    if not isinstance(frame, Scan):
+        names = [each.name for each in (*attributes, *mixed.attributes)]
+        found: Seen = merged(frame, names, lambda part: seen_in(part, attributes, mixed, clip=clip), add)
+        return found
+    looked = told(attributes, "sealing columns", len(attributes))
+    columns = [column_spread(frame, each, clip=clip) for each in looked]
+    many = rows_of(frame) if attributes else 0
+    inside = [int(counts[cells >= 0].sum()) for (cells, counts), *_ in columns]
+    rows = mixed.scanned(frame, clip=clip) if mixed.attributes else added(*_NOTHING)
+    return Seen(columns, rows, [each != many for each in inside])
+
+
+def seen_in(
+    part: pd.DataFrame,
+    attributes: Sequence[Attribute],
+    mixed: Mixed,
+    *,
+    clip: bool,
+    each: Callable[[int, Ints], None] = lambda *_: None,
+) -> Seen:
+    """Return what is seen of a pandas frame, in one pass.
+
+    Args:
+        part: The rows.
+        attributes: The columns to look at one by one.
+        mixed: Those to look at together.
+        clip: Put numbers beyond the bounds into the nearest cell.
+        each: Is told the place of each of the first columns, and its codes, a chunk at a time.
+    """
+    counts, outside = [Occurrences(own) for own in attributes], [False] * len(attributes)
+    together = list({own.name: own for own in (*attributes, *mixed.attributes)}.values())
+    places = [[own.name for own in together].index(own.name) for own in mixed.attributes]
+
+    def passed() -> Iterator[Ints]:
+        for chunk in chunks(part, together, clip=clip):
+            for at, (own, codes, found) in enumerate(zip(attributes, chunk, counts, strict=False)):
+                if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+                    outside[at] |= own.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
+                each(at, codes)
+                found.add(numbers_of(codes, own))
+            yield mixed.of([chunk[place] for place in places])
+
+    rows = occurring(passed())
+    return Seen([own.found() for own in counts], rows, outside)
+
+
+def column_spread(table: Scan, attribute: Attribute, *, clip: bool) -> list[Found]:
+    """Return the cells of a column there, or the digits of their numbers, and how often each occurs."""
+    if isinstance(attribute, Values):
+        return _listed(table, attribute, clip=clip)
+    return [_scanned(table, attribute, power, clip=clip) for power in range(_digits(attribute))]
+
+
+def occurring(parts: Iterable[Ints]) -> Found:
     """Return the numbers below the prime that occur in some parts, and how often each does."""
     few: list[Ints] = []
     counts: Ints | None = None
@@ -138,15 +213,12 @@ def occurring(parts: Iterable[Ints]) -> tuple[Ints, Ints]:
     return cells, counts[cells]
 
 
-def chunks(
-    frame: pd.DataFrame | Batches, attributes: Sequence[Attribute], *, clip: bool
-) -> Iterator[list[Ints]]:
+def chunks(part: pd.DataFrame, attributes: Sequence[Attribute], *, clip: bool) -> Iterator[list[Ints]]:
     """Yield the codes of some columns, chunk by chunk."""
-    for part in frames_of(frame, [each.name for each in attributes]):
-        readers = [encoder(part[each.name], each, clip=clip) for each in attributes]
-        for start in range(0, len(part), CHUNK):
-            stop = min(start + CHUNK, len(part))
-            yield [np.ascontiguousarray(read(start, stop)) for read in readers]
+    readers = [encoder(part[each.name], each, clip=clip) for each in attributes]
+    for start in range(0, len(part), CHUNK):
+        stop = min(start + CHUNK, len(part))
+        yield [np.ascontiguousarray(read(start, stop)) for read in readers]
 
 
 def numbers_of(codes: Ints, attribute: Attribute) -> Ints:
@@ -175,7 +247,7 @@ def _digits(attribute: Attribute) -> int:
     return many
 
 
-def _scanned(table: Scan, attribute: Attribute, power: int, *, clip: bool) -> tuple[Ints, Ints]:
+def _scanned(table: Scan, attribute: Attribute, power: int, *, clip: bool) -> Found:
     """Return how often each digit of the cells occurs in a table of another engine."""
 
     def keys(steps: Steps) -> list[Key]:
@@ -190,10 +262,10 @@ def _scanned(table: Scan, attribute: Attribute, power: int, *, clip: bool) -> tu
         return [Key(nw.when(key.expression < 0).then(key.expression).otherwise(high), whole_numbers)]
 
     (codes,), found = grouped(table, [attribute], keys, clip=clip)
-    return _added(codes, found[ROWS])
+    return added(codes, found[ROWS])
 
 
-def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[tuple[Ints, Ints]]:
+def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[Found]:
     """Return how often listed values occur, or digits of their numbers, from one query."""
 
     def keys(steps: Steps) -> list[Key]:
@@ -202,12 +274,15 @@ def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[tuple[Ints, I
     (codes,), found = grouped(table, [attribute], keys, clip=clip)
     many = _digits(attribute)
     digits = [np.where(codes < 0, codes, codes // BASE**power % BASE) for power in range(many)]
-    return [_added(codes if many == 1 else digit, found[ROWS]) for digit in digits]
+    return [added(codes if many == 1 else digit, found[ROWS]) for digit in digits]
 
 
-def _added(codes: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def added(codes: Ints, rows: Ints) -> Found:
     """Return distinct codes, and the rows of each."""
-    cells, place = np.unique(codes, return_inverse=True)
-    counts = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(counts, place.reshape(-1), rows)
-    return cells, counts
+    counts = np.bincount(codes + 2, weights=rows) if len(codes) else np.zeros(0)  # exact below 2^53
+    cells = np.flatnonzero(counts)
+    return cells - 2, counts[cells].astype(np.int64)
+
+
+def _plus(one: Found, more: Found) -> Found:
+    return added(np.concatenate([one[0], more[0]]), np.concatenate([one[1], more[1]]))

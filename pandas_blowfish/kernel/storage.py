@@ -24,7 +24,6 @@ class Storage:
         narrow: Whether floats have 32 bits.
         wide: Whether whole numbers may exceed 63 bits, or numbers are decimals.
         unsigned: Whether such whole numbers are never negative.
-        filled: Whether nulls were replaced by some number beside the column, which alone tells them.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Storage:
     narrow: bool = False
     wide: bool = False
     unsigned: bool = False
-    filled: bool = False
 
 
 def storage_of(name: str, dtype: Any) -> Storage:

@@ -10,11 +10,12 @@ import pandas as pd
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.batches import batches_of
 from pandas_blowfish.kernel.engine import Scan, scan_of
+from pandas_blowfish.kernel.partitions import partitions_of
 
 
 def opened(frame: Any) -> Any:
     """Return a table that another library holds so that it can be counted, and anything else as it is."""
-    return batches_of(frame) or scan_of(frame) or frame
+    return batches_of(frame) or partitions_of(frame) or scan_of(frame) or frame
 
 
 def dtypes(table: Any) -> dict[str, Any]:

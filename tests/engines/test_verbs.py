@@ -69,6 +69,4 @@ def test_every_verb_answers_as_in_pandas(engine, verb, asked, protected):
 @pytest.mark.parametrize("name", FEW)
 def test_lazy_tables_and_files_answer_as_in_pandas(engine, name, asked, protected):
     """Some verbs, on what is not in memory."""
-    if engine.startswith("dask") and name in ("boxes", "marginals"):
-        pytest.skip("asked of a Dask frame in memory")
     asked.same(protected(engine), name)

@@ -5,7 +5,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.kernel import batches
-from pandas_blowfish.kernel.batches import Batches, batches_of, frames_of
+from pandas_blowfish.kernel.batches import Batches, batches_of
 from pandas_blowfish.kernel.count import counted
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.place import OUTSIDE
@@ -60,7 +60,6 @@ def test_an_empty_table_is_one_empty_frame(tmp_path):
         frames = list(batches_of(native).frames(["b", "a", "b"]))
         assert sum(map(len, frames)) == 0
         assert list(frames[0].columns) == ["b", "a"]
-    assert [len(each) for each in frames_of(TABLE.to_pandas(), ["a"])] == [20]
 
 
 def test_only_the_columns_asked_for_are_read():

@@ -163,7 +163,7 @@ def _storages():
 
 STORAGES = _storages()
 NUMBER = integers("row", 0, 10**6, nullable=True)
-COLUMNS = ("polars", "duckdb", "dask")
+COLUMNS = ("polars", "duckdb")
 LISTED = ("int64 null", "double", "float", "decimal", "bool", "string", "category", "date", "us None")
 LISTED += ("ms Europe/Berlin",)
 
@@ -226,19 +226,8 @@ def _asked(engine, storage):
     sure = _attributes(storage, nullable=False, near=True)
     more = [(each, clip) for each in (True, False) for clip in (True, False) if each or clip]
     own = [(_attributes(storage, nullable=nullable, near=near), clip) for nullable, clip in more]
-    if engine == "dask":  # slow to put a query together: some of everything
-        own.append((sure, False))
-        return [([each[(start + at) % len(each)]], clip) for at, (each, clip) in enumerate(own)]
     part = slice(start % 3, None, 3) if engine == "duckdb" else slice(None)
     return [*(([each], False) for each in sure[part]), *((each[part], clip) for each, clip in own)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Let Dask work in this thread."""
-    dask = pytest.importorskip("dask")
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -265,10 +254,10 @@ def test_counts_of_listed_values_are_those_of_pandas(engine, scan, in_pandas):
     """Listed values are grouped as they are stored: nulls, NaN and -0.0 come back as pandas has them."""
     attributes = [from_dict("x", {**spec, "nullable": at % 2 == 0}) for at, spec in enumerate(SPECS)]
     attributes = [each for each in attributes if isinstance(each, Values)]
-    for storage in LISTED[:: 3 if engine == "dask" else 1]:
+    for storage in LISTED:
         table = pa.table({"x": STORAGES[storage]})
         series, scanned = in_pandas(table)["x"], scan(engine, table)
-        for attribute in attributes[:: 4 if engine == "dask" else 1]:
+        for attribute in attributes:
             (codes,), found = grouped(
                 scanned,
                 [attribute],

@@ -13,7 +13,7 @@ from pandas_blowfish.policy.instant import NS_PER_UNIT
 pa = pytest.importorskip("pyarrow")
 nw = pytest.importorskip("narwhals")
 
-ENGINES = ("polars", "duckdb", "dask")
+ENGINES = ("polars", "duckdb")
 MOMENTS = [dt.datetime(2020, 1, 1, 5), dt.datetime(1969, 12, 31, 23, 59, 59), dt.datetime(1900, 3, 1)]
 FREE = from_dict("x", {"type": "datetime", "nullable": True})
 NUMBER = integers("row", 0, 9, nullable=True)
@@ -67,7 +67,6 @@ def test_units_are_those_that_engines_count_in():
     assert kept_as("duckdb", "x", nw.Datetime("ns")).unit == "ns"
     assert kept_as("pyspark", "x", nw.Datetime("us", "UTC")).unit == "us"
     assert kept_as("polars", "x", nw.Datetime("ms")).unit == "ms"
-    assert kept_as("dask", "x", nw.Datetime("s")).unit == "s"
     assert kept_as("polars", "x", nw.Int64()).unit == ""
 
 

@@ -1,6 +1,7 @@
 """Seals that do not depend on order are the same on every engine as in pandas, and see every change."""
 
 import datetime as dt
+import itertools
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_seals_are_those_of_pandas(engine, scan, in_pandas):
     assert want["spread"]
 
 
-@pytest.mark.parametrize("engine", ["polars", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "pyarrow", "duckdb", "dask"])
 def test_order_is_irrelevant_and_nothing_else_is(engine, scan, in_pandas):
     """Shuffled rows pass; an edited, dropped, doubled, added or re-paired one does not, and says where."""
     binding = {"rows": 300, "key": KEY, "outside": "error"}
@@ -114,13 +115,14 @@ def test_the_seal_refuses_rows_outside(engine, scan):
     assert caught.value.columns == ["b"]
 
 
-@pytest.mark.parametrize("engine", ["polars", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("engine", ["polars", "pyarrow", "duckdb", "dask"])
 def test_digits_of_large_cells_are_those_of_pandas(engine, scan, in_pandas):
     """A column of many cells is counted digit by digit: each digit as pandas has it."""
     for attribute in (DOMAIN["c"], DOMAIN["f"], DOMAIN["a"]):
         for clip in (False, True):
-            want = spread.column_spread(in_pandas(TABLE), attribute, clip=clip)
-            found = spread.column_spread(scan(engine, TABLE), attribute, clip=clip)
+            none = spread.Mixed([], KEY)
+            (want,) = spread.seen(in_pandas(TABLE), [attribute], none, clip=clip).columns
+            (found,) = spread.seen(scan(engine, TABLE), [attribute], none, clip=clip).columns
             assert len(found) == len(want) == (1 if attribute.name == "a" else len(want))
             for (cells, counts), (own, known) in zip(found, want, strict=True):
                 assert cells.tolist() == own.tolist()
@@ -140,14 +142,14 @@ def test_occurrences_are_of_digits():
 def test_what_is_in_one_row_is_mixed_alike(scan, in_pandas):
     """Remainders of whole rows are those of pandas on each engine; another key mixes otherwise."""
     mixed = spread.Mixed(list(DOMAIN), KEY)
-    want = mixed.counted(in_pandas(TABLE), clip=False)
+    want = spread.seen(in_pandas(TABLE), [], mixed, clip=False).rows
 
-    for engine in ("polars", "pyarrow", "duckdb"):
-        found = mixed.counted(scan(engine, TABLE), clip=False)
+    for engine in ("polars", "pyarrow", "duckdb", "dask"):
+        found = spread.seen(scan(engine, TABLE), [], mixed, clip=False).rows
         assert [part.tolist() for part in found] == [part.tolist() for part in want]
     assert want[1].sum() == 300
-    other = spread.Mixed(list(DOMAIN), KEY[::-1]).counted(in_pandas(TABLE), clip=False)
-    assert other[0].tolist() != want[0].tolist()
+    other = spread.Mixed(list(DOMAIN), KEY[::-1])
+    assert spread.seen(in_pandas(TABLE), [], other, clip=False).rows[0].tolist() != want[0].tolist()
 
 
 def test_many_rows_are_counted_in_a_table(monkeypatch):
@@ -168,3 +170,25 @@ def test_no_rows_have_a_seal(engine, scan, in_pandas):
     found = seal.sealed(scan(engine, empty), DOMAIN, KEY, clip=False)
 
     assert found["spread"] == seal.sealed(in_pandas(empty), DOMAIN, KEY, clip=False)["spread"]
+
+
+def test_parts_add_up(in_pandas):
+    """Whatever the parts are, what is seen of them together is what is seen of all rows."""
+    frame, mixed = in_pandas(TABLE), spread.Mixed(list(DOMAIN), KEY)
+    whole = spread.seen_in(frame, list(DOMAIN), mixed, clip=False)
+
+    for cuts in ([0, 1, 300], [0, 0, 120, 299, 300], list(range(0, 301, 50))):
+        parts = [
+            spread.seen_in(frame.iloc[start:stop], list(DOMAIN), mixed, clip=False)
+            for start, stop in itertools.pairwise(cuts)
+        ]
+        found = sum(parts[1:], start=parts[0])
+        assert _plain(found) == _plain(whole)
+    bad = frame.assign(a=1000)
+    seen = spread.seen_in(frame, list(DOMAIN), mixed, clip=False)
+    assert (seen + spread.seen_in(bad, list(DOMAIN), mixed, clip=False)).outside == [True] + [False] * 5
+
+
+def _plain(seen):
+    numbers = [[[part.tolist() for part in digit] for digit in column] for column in seen.columns]
+    return numbers, [part.tolist() for part in seen.rows], seen.outside

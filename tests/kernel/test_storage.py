@@ -48,7 +48,7 @@ def test_what_holds_no_declared_value_is_refused(dtype):
         storage_of("x", dtype)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_missing_is_null_or_not_a_number(engine, scan):
     """Of floats both are missing, elsewhere null is."""
     nan = float("nan")

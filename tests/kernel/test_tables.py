@@ -8,6 +8,7 @@ import pytest
 
 from pandas_blowfish.kernel.batches import Batches
 from pandas_blowfish.kernel.engine import Scan
+from pandas_blowfish.kernel.partitions import Partitions
 from pandas_blowfish.kernel.tables import dtypes, opened
 
 pa = pytest.importorskip("pyarrow")
@@ -31,7 +32,8 @@ def test_tables_are_opened_and_others_left_alone(native):
     assert opened(frame) is frame
     assert opened("text") == "text"
     assert isinstance(opened(TABLE), Batches)
-    for engine in ("polars", "lazy", "duckdb", "dask"):
+    assert isinstance(opened(native("dask", TABLE.drop_columns(["l"]))), Partitions)
+    for engine in ("polars", "lazy", "duckdb"):
         assert isinstance(opened(native(engine, TABLE.drop_columns(["l"]))), Scan)
 
 
