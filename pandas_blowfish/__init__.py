@@ -1,16 +1,17 @@
 """Blowfish privacy as a pandas accessor: noise sized by a policy, budgets kept exactly.
 
 Say what is secret: a pandera schema whose columns have `metadata=` made by `full`, `threshold`,
-`partition`, `edges` or `public`, in a `Policy(schema)`, with public facts `Count`, `Marginal`, `Box`.
+`partition`, `edges`, `public`, `absolute_error` or `relative_error`, in a `Policy(schema)`, with public
+facts `Count`, `Marginal`, `Box`, a secret total `Aggregate`, rows that follow each other `Markov`.
 `draft(df)` begins one.
 
 Look before you spend: `policy.lint()`, `policy.odds(...)`, `policy.plot()`, `policy.plan.hist(...)`,
 `compare(...)`.
 
 Protect and release: `df.blowfish.protect(policy, epsilon=1)`, then `df.blowfish.hist(...)`, `cumhist`,
-`quantile`, `range`, `marginal`, `kmeans`, `sum`, `mean`, `count`, `workload`, with `where` and `groupby`
-before them. `of(df)` is `df.blowfish` with types for editors; `check(df, policy)` is for the curator's
-eyes.
+`quantile`, `range`, `marginal`, `kmeans`, `sum`, `mean`, `logsum`, `geomean`, `count`, `workload`, with
+`where` and `groupby` before them. `of(df)` is `df.blowfish` with types for editors; `check(df, policy)` is
+for the curator's eyes; `scenario(...)` checks what a mechanism tells under stated beliefs.
 
 Hand on and account for: `save(result, path)`, `result.blowfish.plot()`, `report(ledger, path)`,
 `Ledger(path)`.
@@ -29,16 +30,29 @@ from pandas_blowfish.explain.secrets import plot_policy as _plot  # noqa: F401  
 from pandas_blowfish.export import save
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.aggregate import Aggregate
+from pandas_blowfish.policy.attach import attach
 from pandas_blowfish.policy.constraint import Box, Count, Marginal
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.policy import Policy, attach
-from pandas_blowfish.policy.secret import edges, full, partition, public, threshold
+from pandas_blowfish.policy.markov import Markov
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import (
+    absolute_error,
+    edges,
+    full,
+    partition,
+    public,
+    relative_error,
+    threshold,
+)
 from pandas_blowfish.protected import Protected, protect
+from pandas_blowfish.pufferfish.scenario import Scenario, scenario
 from pandas_blowfish.queries.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__
 
 __all__ = [
+    "Aggregate",
     "BlowfishAccessor",
     "BlowfishError",
     "Box",
@@ -47,10 +61,13 @@ __all__ = [
     "Domain",
     "Ledger",
     "Marginal",
+    "Markov",
     "Plan",
     "Policy",
     "Protected",
+    "Scenario",
     "__version__",
+    "absolute_error",
     "attach",
     "check",
     "compare",
@@ -63,8 +80,10 @@ __all__ = [
     "partition",
     "protect",
     "public",
+    "relative_error",
     "report",
     "save",
+    "scenario",
     "testing",
     "threshold",
 ]

@@ -81,8 +81,7 @@ class UndeclaredColumnError(BlowfishError, KeyError):
     def __init__(self, column: object, declared: Sequence[str], fix: str = "") -> None:
         self.column, self.declared = column, list(declared)
         fix = fix or "add it to the schema; a domain is never read from the rows."
-        what = f"column {column!r} has no declared domain."
-        super().__init__(_message(what, ", ".join(self.declared), fix))
+        super().__init__(_message(f"column {column!r} has no declared domain.", ", ".join(declared), fix))
 
 
 class UnboundedColumnError(BlowfishError, ValueError):
@@ -145,14 +144,10 @@ class OutsideDomainError(FrameError):
     """Some row holds a value, or a null, that its column does not declare."""
 
     def __init__(self, columns: Sequence[str]) -> None:
-        names = ", ".join(repr(column) for column in columns)
-        super().__init__(
-            f"rows lie outside the declared domain of {names}",
-            columns=columns,
-            fix="bf.check(frame, policy) counts them; mend the rows, widen the schema, "
-            'declare nullable=True, say outside="clip" for ordered columns, '
-            "or leave the column out of the schema if no query needs it.",
-        )
+        names = ", ".join(map(repr, columns))
+        fix = "bf.check(frame, policy) counts them; mend them, widen the schema, say nullable=True, or "
+        fix += 'outside="clip" for an order, or leave the column out of the schema if no query needs it.'
+        super().__init__(f"rows lie outside the declared domain of {names}", columns=columns, fix=fix)
 
 
 class FactMismatchError(FrameError):
@@ -170,9 +165,9 @@ class NotProtectedError(FrameError):
     """A release was asked of a frame that carries no protection record."""
 
     def __init__(self, kind: object = None, fix: str = "df = df.blowfish.protect(policy, epsilon=1)") -> None:
-        what, fix = "this frame is not protected", f"{fix}; pivot, CSV and some merges lose the record."
-        if kind == "release":
-            what, fix = "this frame is a release, not protected rows", "ask the frame protect() returned."
+        told = ("this frame is not protected", f"{fix}; pivot, CSV and some merges lose the record.")
+        released = ("this frame is a release, not protected rows", "ask the frame protect() returned.")
+        what, fix = released if kind == "release" else told
         super().__init__(what, fix=fix)
 
 
@@ -214,9 +209,8 @@ class UnknownDatasetError(LedgerError, KeyError):
 
     def __init__(self, dataset: str, known: Sequence[str]) -> None:
         self.dataset, self.known = dataset, list(known)
-        what = f"the ledger holds no dataset {dataset!r}."
-        fix = "protect a frame with this ledger and name first."
-        super().__init__(_message(what, ", ".join(known) or "it is empty", fix))
+        fix, allowed = "protect a frame with this ledger and name first.", ", ".join(known) or "it is empty"
+        super().__init__(_message(f"the ledger holds no dataset {dataset!r}.", allowed, fix))
 
 
 class LedgerTamperedError(LedgerError):
@@ -250,11 +244,19 @@ class InsufficientBudgetError(LedgerError):
 class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 
+    about = "is closed"
+
     def __init__(self, dataset: str, reason: str, *, for_good: bool = False) -> None:
         self.dataset, self.reason, self.for_good = dataset, reason, for_good
         fix = "no total opens it again; releases that have a name= stay readable, and another dataset name "
         fix = fix + "is a new budget, on the record." if for_good else ""
-        super().__init__(_message(f"dataset {dataset!r} is closed: {reason}.", fix=fix))
+        super().__init__(_message(f"dataset {dataset!r} {self.about}: {reason}.", fix=fix))
+
+
+class OnceError(ClosedDatasetError):
+    """A dataset has had the one release that its promise allows."""
+
+    about = "does not take this release"
 
 
 class FactsChangedError(LedgerError):
@@ -281,9 +283,8 @@ class PolicyMismatchError(LedgerError, ValueError):
 
     def __init__(self, dataset: str, what: str, facts: Sequence[str] = ()) -> None:
         self.dataset, self.what, self.facts = dataset, what, list(facts)
-        allowed = "the same one"
-        if what == "policy":
-            allowed += ", with all facts recorded since or none; without facts also one that implies it"
+        more = ", with all facts recorded since or none; without facts also one that implies it"
+        allowed = f"the same one{more if what == 'policy' else ''}"
         fix = "protect with the first one, or use another dataset name (a new budget, on the record)."
         if facts:
             named = f"{', '.join(self.facts[:5])}{', ...' if len(facts) > 5 else ''}"

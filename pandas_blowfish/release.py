@@ -30,7 +30,9 @@ PARTS = {  # of a receipt, as its views group them
         *("noise", "strategy", "sensitivity", "scale", "scale_low", "expected_squared_error"),
         *("std_low", "std_high", "post", "shift_low", "shift_high", "at_most"),
     ),
-    "promise": ("policy", "unit", "outside", "facts", "moved", "rule", "proof"),
+    "promise": (
+        *("guarantee", "apart", "beside", "policy", "unit", "outside", "facts", "moved", "rule", "proof"),
+    ),
     "where to verify": ("entry", "hash", "time", "version"),
 }
 

@@ -1,4 +1,4 @@
-"""The verbs that sum rows up in a few numbers: sum, mean, kmeans. Mixed into `Verbs`."""
+"""The verbs that sum rows up in a few numbers: sum, mean, logsum, geomean, kmeans. Mixed into `Verbs`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 from pandas_blowfish.plan.clusters import require_clusters
 from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
+from pandas_blowfish.queries.logsum import plan_geomean, plan_logsum
 from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.protect import Opened
 from pandas_blowfish.queries.scope import Scope
@@ -82,6 +83,66 @@ class Summaries:
         source = self._opened()
         rows = source.dataset.binding["rows"] if source.policy.rows_public else None
         plan = plan_mean(
+            source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope, rows=rows
+        )
+        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
+
+    def logsum(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release what the natural logarithms of one or several columns add up to.
+
+        The columns have a relative error for a secret, and no bounds: what one row changes is then a matter
+        of factors. A logarithm counts as the middle of its cell; `interval()` allows for that.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            post: Nothing, as there are no bounds to keep to.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, in natural logarithms, by group and column.
+        """
+        source = self._opened()
+        plan = plan_logsum(source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope)
+        return answer(plan, self._frame, source, post=post, name=name, build=total_frame)
+
+    def geomean(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> pd.DataFrame:
+        """Release the geometric mean of one or several columns: exp of the mean of their logarithms.
+
+        The columns have a relative error for a secret, and no bounds, as for `logsum`. `interval()` is that
+        of the mean of logarithms, so it reaches farther up than down.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            post: Nothing, as there are no bounds to keep to.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` (missing where there are surely no rows) and `std`, to first order, in the
+            column's own units, by group and column.
+        """
+        source = self._opened()
+        rows = source.dataset.binding["rows"] if source.policy.rows_public else None
+        plan = plan_geomean(
             source.policy, columns, epsilon=epsilon, strategy=strategy, scope=self._scope, rows=rows
         )
         return answer(plan, self._frame, source, post=post, name=name, build=total_frame)

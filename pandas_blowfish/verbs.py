@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.pufferfish.scenario import Scenario
 from pandas_blowfish.queries.again import cumhist_again, hist_again, quantile_again, range_again
 from pandas_blowfish.queries.answer import answer, answers
+from pandas_blowfish.queries.apart import answer_apart, is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
@@ -32,6 +34,8 @@ class Verbs(Summaries):
         epsilon: Epsilon | None = None,
         bins: Bins | None = None,
         strategy: Strategy = "auto",
+        prior: Shares | Mapping[Any, Any] | None = None,
+        alpha: Epsilon | None = None,
         post: bool = True,
         name: str | None = None,
     ) -> pd.DataFrame:
@@ -44,22 +48,29 @@ class Verbs(Summaries):
             epsilon: What the release may cost.
             bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
                 {"name": [values], ...}; for several columns a dict of those by column.
-            strategy: "auto", or the name of what to measure.
+            strategy: "auto", or the name of what to measure. "single_prior" and "hedging" keep a weaker
+                promise than the policy's, which the receipt says in words; the ledger keeps their one
+                release a dataset apart from the budget.
+            prior: For these: the share of rows that everybody expects in each bin; a list, dict or Series.
+            alpha: For "hedging": the weight that everybody gives the prior at least, 0.001 by default.
             post: True for non-negative counts consistent with the public row count and with totals
                 the policy leaves exact; False for the unbiased answers.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame with `count` and `std` (standard error before shape constraints), its receipt in
-            `attrs["blowfish"]` and at `.blowfish.receipt`.
+            `attrs["blowfish"]` and at `.blowfish.receipt`; `exact` too, where counts may be told exactly.
         """
         if columns is None and epsilon is None:
             _only_the_question(strategy, post, name)
             return hist_again(self._frame, bins)
         source = self._opened()
-        plan = plan_hist(
-            source.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self._scope
-        )
+        asked: dict[str, Any] = {"epsilon": epsilon, "bins": bins, "strategy": strategy, "scope": self._scope}
+        if is_told(strategy, prior=prior, alpha=alpha):
+            asked |= {"prior": prior, "alpha": alpha, "rows": source.dataset.binding["rows"]}
+            told = plan_told(source.policy, columns, **asked)
+            return answer_apart(told, self._frame, source, post=post, name=name)
+        plan = plan_hist(source.policy, columns, **asked)
         return answer(plan, self._frame, source, post=post, name=name)
 
     def cumhist(
@@ -257,7 +268,13 @@ class Verbs(Summaries):
         return answer(plan, self._frame, source, post=post, name=name)
 
     def count(
-        self, *, epsilon: Epsilon, strategy: Strategy = "auto", post: bool = True, name: str | None = None
+        self,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        scenario: Scenario | None = None,
+        post: bool = True,
+        name: str | None = None,
     ) -> pd.DataFrame:
         """Release how many rows there are, or pass the filter, or are in each group.
 
@@ -265,7 +282,9 @@ class Verbs(Summaries):
 
         Args:
             epsilon: What the release may cost.
-            strategy: "auto", or the name of what to measure.
+            strategy: "auto", or the name of what to measure. "wasserstein" sizes the noise by a scenario,
+                a weaker promise than the policy's, which the ledger keeps apart from the budget.
+            scenario: For that: the tables that are possible, what is believed of them, and what is secret.
             post: True for a count that is not negative and agrees with what is exact.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
@@ -273,6 +292,10 @@ class Verbs(Summaries):
             A frame of one row, or one a group, with `count` and `std`.
         """
         source = self._opened()
+        if is_sized(strategy, scenario=scenario):
+            rows, scope = source.dataset.binding["rows"], self._scope
+            sized = plan_wasserstein(source.policy, scenario, epsilon=epsilon, scope=scope, rows=rows)
+            return answer_apart(sized, self._frame, source, post=post, name=name)
         plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
         return answer(plan, self._frame, source, post=post, name=name)
 

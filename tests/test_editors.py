@@ -15,7 +15,8 @@ import pandas_blowfish as bf
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.types import Strategy
 
-VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "kmeans"]
+VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
+VERBS += ["logsum", "geomean", "kmeans"]
 SCRIPT = """
 import pandas as pd
 import pandas_blowfish as bf

@@ -17,6 +17,7 @@ from pandas_blowfish.cli import places, writing
 from pandas_blowfish.cli.books import telling
 from pandas_blowfish.cli.jobs import Ask, Job
 from pandas_blowfish.errors import (
+    ArgumentError,
     BlowfishError,
     ClosedDatasetError,
     InsufficientBudgetError,
@@ -35,6 +36,7 @@ from pandas_blowfish.queries.marginal import table_keys
 from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
+MEANS = ("mean", "geomean")  # whose plans say a number of rows, which no name does
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,10 @@ def _planned(
     if ask.call.epsilon is None:
         epsilon_of(None)  # raises: what a release costs is said
     ask.call.require_rows(planner.rows)
-    plan: Plan = ask.call.on(planner)
+    plan = ask.call.on(planner)
+    if not isinstance(plan, Plan):
+        fix = "release it in Python: its promise is weaker than the policy's, and is to be read first."
+        raise ArgumentError("strategy", f"{plan.strategy!r} is kept apart from the budget", fix=fix)
     require_drawable(plan)
     if ask.call.verb == "kmeans":
         require_clusters()
@@ -162,7 +167,7 @@ def _own_name(plan: Plan) -> str:
 
     Without the number of rows of a mean, which nobody knows yet when a new dataset is asked first.
     """
-    text = str(parse_call(plan.call).but(rows=None)) if plan.query["verb"] == "mean" else plan.call
+    text = str(parse_call(plan.call).but(rows=None)) if plan.query["verb"] in MEANS else plan.call
     text = unicodedata.normalize("NFC", text)
     if len(text) <= MAX_NAME and text.isprintable():
         return text

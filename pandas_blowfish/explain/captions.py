@@ -17,9 +17,9 @@ WHOLE = {
 
 
 def secret_of(policy: Policy, name: str) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-    """Return the columns that share a column's secret, and the secret."""
+    """Return the columns that share a column's secret, and the secret, as a threshold where it is one."""
     policy.domain[name]  # refuses what is not declared
-    return next((own, secret) for own, secret in policy.secrets.items() if name in own)
+    return next((own, secret) for own, secret in policy.reduced.secrets.items() if name in own)
 
 
 def kept(policy: Policy, own: tuple[str, ...]) -> str:
@@ -44,6 +44,7 @@ def briefly(policy: Policy, own: tuple[str, ...]) -> str:
     """Return a secret in very few words."""
     secret = policy.secrets[own]
     few = {"full": "every value", "public": "public", "partition": "same group", "edges": "listed pairs"}
+    few |= {"absolute_error": f"+-{secret.get('k')}", "relative_error": f"a factor {secret.get('c')}"}
     return few.get(secret["secret"]) or f"up to {theta_of(secret)} apart"
 
 

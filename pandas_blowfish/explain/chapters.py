@@ -30,6 +30,7 @@ ENTRIES = 500  # newest entries in the table; all are in the file
 YAML = 60_000  # letters of a policy that is written out
 FILE = 3_000_000  # letters of the file of entries
 KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact": "fact became public"}
+KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
 
 
 def promised(account: Account) -> dict[str, Html]:

@@ -95,10 +95,12 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
             else f"give or take {error:,.4g} (root mean squared, before answers were shaped)"
         )
         stated["typical error"] = kind
+    if receipt.get("guarantee"):
+        stated["promise"] = " ".join(map(str, receipt["guarantee"]))
     if line is not None:
         stated["ledger"] = f"entry {line.id}"
     rows = [
-        element("tr", element("th", name, scope="row"), element("td", safe(value, 600)))
+        element("tr", element("th", name, scope="row"), element("td", safe(value, 900)))
         for name, value in stated.items()
         if value
     ]
@@ -118,6 +120,7 @@ def _cost(line: Line | None, receipt: Receipt) -> str:
     more = (
         f"; now {amount(line.now)}, since more became public" if line.now not in (None, line.epsilon) else ""
     )
+    more += ", of another promise: the budget does not cover it" if line.kind == "apart" else ""
     return f"epsilon {amount(line.epsilon)}{more}"
 
 

@@ -72,7 +72,7 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
     seen = policy.domain.select(columns).attributes
     blocks = [
         (secret, own, [a for a in seen if a.name in own])
-        for own, secret in policy.secrets.items()
+        for own, secret in policy.reduced.secrets.items()
         if set(own) & set(columns)
     ]
     graphs = [_graph(policy, *block) for block in blocks]

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import FrameError
+from pandas_blowfish.infer.logs import as_logs, from_logs
 from pandas_blowfish.infer.middles import SLACK, widened
 from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.plan.lattice import LIMIT
@@ -112,6 +113,7 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Checked:  tests/infer/test_total.py::test_intervals_cover,
                   tests/infer/test_middles.py::test_intervals_cover_the_values_themselves
     """
+    release = as_logs(receipt, release)
     asked = list(receipt["asked"])
     codes = np.zeros(len(release), dtype=np.int64)
     if receipt["by_column"]:
@@ -137,7 +139,7 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         low[rows], high[rows] = (start + end for end in ends)
     low, high = widened(receipt, release.index, codes, origins if dated else None, (low, high))
     if not dated:
-        return low, high
+        return from_logs(receipt, low, high)
     like = release["value"]
     return _stamps(low, origins, codes, like), _stamps(high, origins, codes, like)
 

@@ -1,44 +1,11 @@
-"""Integer enclosures of exponentials, and the exact cell limits of the noise; never sees rows.
-
-A real number x is enclosed at some `bits` by integers (lower, upper) with lower <= 2**bits * x <= upper.
-Lower ends are rounded down and upper ends up, in Python integers, so no rounding can spoil an answer.
-"""
+"""The exact cell limits of the noise, from integer enclosures of its exponentials; never sees rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
 
-
-def exp_negative(exponent: Fraction, bits: int) -> tuple[int, int]:
-    """Enclose exp(-exponent) at `bits`, for any exponent >= 0.
-
-    Examples:
-        >>> exp_negative(Fraction(1), 20)  # 2**20 / e = 385749.8
-        (385749, 385750)
-
-    Proof note:
-        Requires: exponent >= 0.
-        Ensures:  lower <= 2**bits * exp(-exponent) <= upper.
-        Because:  at exponent / 2**halvings < 2**-8 each term of the alternating series is rounded down by
-                  less than 2 units, the first one left out too; each squaring rounds outwards.
-        Checked:  tests/kernel/test_enclosure.py::test_exponential_is_enclosed
-    """
-    if exponent > bits:
-        return 0, 1  # exp(-x) < 2**-x
-    p, q = exponent.numerator, exponent.denominator
-    halvings = (p // q).bit_length() + 8
-    guard = halvings + 16
-    term = total = one = 1 << (bits + guard)
-    terms = 1
-    while term:
-        term = term * p // ((q * terms) << halvings)
-        total += -term if terms % 2 else term
-        terms += 1
-    lower, upper = max(total - 2 * terms, 0), min(total + 2 * terms, one)
-    for _ in range(halvings):
-        lower, upper = _times(lower, lower, upper, upper, bits + guard)
-    return lower >> guard, -(-upper >> guard)
+from pandas_blowfish.policy.enclosure import exp_negative, times
 
 
 def cell_limits(rate: Fraction, width: int, count: int, bits: int) -> list[int]:
@@ -72,14 +39,9 @@ def _enclosed_limits(rate: Fraction, width: int, count: int, bits: int) -> Itera
     ratio = exp_negative(rate * (1 << width), bits)
     lower, upper = r_lower, r_upper = (one << bits) // (one + a_upper), -(-(one << bits) // (one + a_lower))
     for _ in range(count):
-        lower, upper = _times(lower, ratio[0], upper, ratio[1], bits)
+        lower, upper = times(lower, ratio[0], upper, ratio[1], bits)
         yield r_lower - upper, r_upper - lower
     lower, upper = one - r_upper, one - r_lower
     for _ in range(count + 1):
         yield one - upper, one - lower
-        lower, upper = _times(lower, ratio[0], upper, ratio[1], bits)
-
-
-def _times(lower: int, by_lower: int, upper: int, by_upper: int, bits: int) -> tuple[int, int]:
-    """Multiply two enclosures of numbers >= 0, rounding outwards."""
-    return lower * by_lower >> bits, -(-upper * by_upper >> bits)
+        lower, upper = times(lower, ratio[0], upper, ratio[1], bits)

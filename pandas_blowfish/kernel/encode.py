@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import DeclaredValueError
-from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, farthest, instants, missing_code, numbers
+from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, instants, missing_code, numbers, told_apart
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.exact import exact
 
@@ -142,7 +142,7 @@ def _endless(value: Any, attribute: Unbounded, clip: bool) -> int:
     whole = not isinstance(value, (float, np.floating))
     value = int(value) if isinstance(value, np.integer) else value
     size: Any = abs(value) if whole else abs(float(value))
-    top = farthest(attribute, whole=whole or clip)
+    top = told_apart(attribute, whole=whole or clip)
     if top < size != math.inf:
         if not clip:
             return OUTSIDE

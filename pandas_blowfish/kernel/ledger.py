@@ -10,8 +10,9 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandas_blowfish import errors
-from pandas_blowfish.kernel import chain, state
+from pandas_blowfish.kernel import chain, rules, state
 from pandas_blowfish.kernel.chain import Entry
+from pandas_blowfish.kernel.rules import Rule
 from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, follows, line
 from pandas_blowfish.policy.exact import exact
 
@@ -88,6 +89,7 @@ class Ledger:
         *,
         name: str | None = None,
         facts: int = 0,
+        rule: Rule | None = None,
     ) -> tuple[Entry, Budget]:
         """Record a charge durably, or raise and record nothing.
 
@@ -97,6 +99,7 @@ class Ledger:
             body: JSON-able facts of the release: query, columns, strategy, sensitivity, scale.
             name: The name under which `find` is to find the answer.
             facts: How many recorded facts the release was planned under.
+            rule: What it must satisfy besides; see `rules.require`.
 
         Proof note:
             Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
@@ -113,12 +116,15 @@ class Ledger:
             bound = _dataset(connection, dataset, charged=True)
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
-            remaining = bound.total - bound.spent
-            if epsilon > remaining:
+            rules.require(connection, bound, epsilon, rule)
+            kind = rules.APART if rule == rules.APART else "charge"
+            adds, remaining = Fraction(0) if kind == rules.APART else epsilon, bound.total - bound.spent
+            if adds > remaining:
                 raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
-            after = replace(bound, spent=bound.spent + epsilon)
+            after, other = replace(bound, spent=bound.spent + adds), rules.beside(connection, dataset)
             state.check_denominators(after)
-            entry = _append(connection, after, "charge", {**body, "epsilon": epsilon, "name": name})
+            more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
+            entry = _append(connection, after, kind, {**body, **more})
         return entry, after.budget
 
     def store(self, entry: Entry, answer: bytes) -> None:

@@ -5,8 +5,9 @@ Sees rows, randomness and budget.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.kernel.reprice import policy_of, recorded
+from pandas_blowfish.kernel.rules import ONCE, Rule
 from pandas_blowfish.kernel.seal import Frame, unsealed
 from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.plan import Plan
@@ -31,7 +33,9 @@ from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.stages import Staged
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.moved import KNOWN
+from pandas_blowfish.policy.policy import Policy
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding
 
@@ -75,27 +79,61 @@ def measure(
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
     require_drawable(plan)
-    if replaying() and ledger.is_file:
-        raise TestNoiseError()
-    if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
+    if kept := looked(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
-    if plan.policy != policy_of(dataset):
-        raise PolicyMismatchError(dataset.name, "policy")
-    if stale := unsealed(frame, plan.domain, dataset.binding, policy_of(dataset, 0).domain):
-        raise StaleFrameError(dataset.name, stale)
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
-    entry, budget = ledger.charge(dataset.name, plan.cost, body, name=name, facts=len(dataset.facts))
-    values = _measured(plan, frame, clip=dataset.binding["outside"] == "clip")
+    clip, rule = dataset.binding["outside"] == "clip", ONCE if plan.policy.single_release else None
+    return charged(
+        ledger, dataset, plan.cost, body, lambda: _measured(plan, frame, clip=clip), name=name, rule=rule
+    )
+
+
+def looked(
+    frame: Frame,
+    ledger: Ledger,
+    dataset: Dataset,
+    policy: Policy,
+    domain: Domain,
+    facts: Mapping[str, Any],
+    *,
+    name: str | None,
+) -> Measured | None:
+    """Return the answer that is kept under a name; else None, once all but the budget is seen to be right."""
+    if replaying() and ledger.is_file:
+        raise TestNoiseError()
+    if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
+        return kept
+    if policy != policy_of(dataset):
+        raise PolicyMismatchError(dataset.name, "policy")
+    if stale := unsealed(frame, domain, dataset.binding, policy_of(dataset, 0).domain):
+        raise StaleFrameError(dataset.name, stale)
+    return None
+
+
+def charged(
+    ledger: Ledger,
+    dataset: Dataset,
+    epsilon: Fraction,
+    body: Mapping[str, Any],
+    count: Callable[[], Ints],
+    *,
+    name: str | None,
+    rule: Rule | None,
+) -> Measured:
+    """Return what counting gives, once it is charged; kept under a name, where it has one."""
+    known = len(dataset.facts)
+    entry, budget = ledger.charge(dataset.name, epsilon, body, name=name, facts=known, rule=rule)
+    values = count()
     if name is None:
         return Measured(values, entry, budget)
     # another process may have been asked the same meanwhile: a name stands for one answer, the first
-    if (kept := _kept(ledger, dataset.name, name, facts)) is None:
+    if (kept := _kept(ledger, dataset.name, name, body)) is None:
         ledger.store(entry, values.astype("<i8").tobytes())
-        kept = _kept(ledger, dataset.name, name, facts)
+        kept = _kept(ledger, dataset.name, name, body)
     return kept or Measured(values, entry, budget)
 
 

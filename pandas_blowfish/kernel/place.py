@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.errors import FrameError
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 from pandas_blowfish.policy.instant import NS_PER_UNIT
 
@@ -52,6 +53,8 @@ def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
         return _integers(data, attribute, clip)
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
+    if isinstance(attribute, Grid) and data.dtype == np.float64 and _even(attribute):
+        return _plainly(data, attribute, clip)
     place: Callable[..., Ints] = _real if isinstance(attribute, Grid) else _match
     codes = place(data, attribute, clip)
     codes[np.isnan(data)] = missing_code(attribute)
@@ -128,6 +131,31 @@ def _match(data: NDArray[Any], attribute: Values, clip: bool, unit: int = 1) -> 
     return codes
 
 
+@lru_cache(maxsize=64)
+def _even(grid: Grid) -> bool:
+    """Tell whether a quotient of floats is off by less than a quarter of a cell anywhere in a grid."""
+    low, high, step = float(grid.low), float(grid.high), float(grid.step)
+    return step > 8 * np.spacing(max(abs(low), abs(high))) and high - low < np.inf and grid.cells < 2**48
+
+
+def _plainly(data: NDArray[np.float64], grid: Grid, clip: bool) -> Ints:
+    """Code floats of a grid that is `_even`: a guess that is one too large at most, set right by one edge."""
+    low, high = float(grid.low), float(grid.high)
+    known = data > low if grid.open_low else data >= low
+    known &= data < high if grid.open_high else data <= high
+    all_known = bool(known.all())
+    held = data if all_known else np.where(known, data, low)
+    quotient = (held - low if low else held) / float(grid.step)
+    quotient += 0.25
+    codes: Ints = quotient.astype(np.int64)
+    codes -= held < _edge(grid, codes)
+    np.minimum(codes, grid.cells - 1, out=codes)  # the edge beyond the last may be, rounded, not beyond
+    if all_known:
+        return codes
+    beyond = np.where(data > low, grid.cells - 1, 0) if clip else OUTSIDE
+    return np.where(known, codes, np.where(np.isnan(data), missing_code(grid), beyond))
+
+
 def _real(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
     """Code floats; narrow ones mean the decimals they print as, so bounds and edges are rounded alike."""
     with np.errstate(over="ignore"):  # a narrow float takes a bound that it cannot hold for infinite
@@ -171,14 +199,32 @@ def _edges(grid: Grid) -> NDArray[np.float64]:
 
 
 def farthest(attribute: Unbounded, *, whole: bool) -> int | float:
+    """Return how far from 0 other engines take the numbers of a column without bounds; see `told_apart`.
+
+    Raises:
+        FrameError: Its cells are those of logarithms, which engines do not compute for certain.
+    """
+    if attribute.log:
+        raise FrameError(
+            f"column {attribute.name!r} has a relative error and no bounds: pandas and PyArrow only",
+            columns=[attribute.name],
+            fix="protect a pandas frame or a pyarrow table, or declare bounds and a step.",
+        )
+    return told_apart(attribute, whole=whole)
+
+
+def told_apart(attribute: Unbounded, *, whole: bool) -> int | float:
     """Return how far from 0 the numbers of a column without bounds are told apart as floats.
 
     Whole numbers are up to 2^53, and floats up to 2^50 steps; instants have no limit: nothing adds them up.
+    Logarithms of floats have no limit either.
     """
     if attribute.kind == "datetime":
         return math.inf
     if attribute.kind == "integer":
         return WHOLE
+    if attribute.log:
+        return WHOLE if whole else sys.float_info.max
     limit = APART * attribute.step
     top = float(limit) if limit < sys.float_info.max else sys.float_info.max
     top = top if Fraction(top) <= limit else math.nextafter(top, 0)
@@ -191,7 +237,7 @@ def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
     So is what floats do not tell apart, unless it is clipped: no two numbers are rounded to one here.
     """
     whole = data.dtype.kind in "iu"
-    top = farthest(attribute, whole=whole)
+    top = told_apart(attribute, whole=whole)
     if whole:
         data = data.astype(f"{data.dtype.kind}8", copy=False)
     elif data.dtype.itemsize < 8:
@@ -199,6 +245,7 @@ def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
     beyond = (data > top) | ((data < -top) & (data.dtype.kind != "u"))  # before any of them is rounded
     real = np.asarray(data.astype(np.float64) + 0.0)  # -0.0 is 0.0
     odd = ~np.isfinite(real) | ((data != np.floor(data)) & (attribute.kind == "integer"))
+    odd |= (real <= 0) & attribute.log
     if clip:
         real = np.where(beyond, np.copysign(float(top), real), real)
     else:

@@ -16,6 +16,7 @@ OVERSPENT = "earlier releases have lost more than the total"  # so begins a reas
 COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
 COLUMNS += ["sensitivity", "scale", "reason", "repriced", "hash"]
 OTHER = "was the receipt changed, or is it of another ledger? If neither, restore the ledger from a copy."
+APART = -1  # the number, which no charge has, under which a release under a weaker promise is remembered
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
 STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside"]
@@ -99,7 +100,8 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
         Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, no
                   charge ever got cheaper, and it exceeds the total only where the dataset is closed.
         Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
-                  each named with its new cost; nothing else changes `spent`.
+                  each named with its new cost; nothing else changes `spent`, and the one release under a
+                  weaker promise changes nothing at all.
         Checked:  tests/kernel/test_state.py::test_what_follows
     """
     try:
@@ -111,6 +113,10 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
             return _fact_follows(entry, now, was, costs)
         if now.closed is not None or now.facts != was.facts or now.spent > now.total:
             return False
+        if entry.kind == "apart":
+            once, within = APART not in costs, 0 < Fraction(entry.body["epsilon"]) <= now.total
+            costs[APART] = Fraction(entry.body["epsilon"])
+            return once and within and now == was
         if entry.kind == "charge":
             epsilon = costs[entry.id] = Fraction(entry.body["epsilon"])
             adds = epsilon >= 0 and now.spent == was.spent + epsilon
@@ -156,7 +162,7 @@ def charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]
 
 def latest(location: str, dataset: str, many: int) -> list[Entry]:
     """Return the last charges of a dataset, newest first."""
-    clause = "dataset = ? AND kind = 'charge' ORDER BY id DESC LIMIT ?"
+    clause = "dataset = ? AND kind IN ('charge', 'apart') ORDER BY id DESC LIMIT ?"
     with transaction(location) as connection:
         return list(every(connection, clause, dataset, many))
 

@@ -14,9 +14,11 @@ from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.place import APART, WHOLE, Ints
 from pandas_blowfish.plan.lattice import LIMIT, Lattice, Total
 from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.logs import log_cell
 
 CHUNK, LARGE = 1 << 15, 1 << 20  # rows added up at once: 2^20 halves of 31 bits are exact as floats
 HALF = 31
+LOOSE = 2.0**-49  # of a quotient of logarithms, which floats are surely nearer to
 Bins = Callable[[int, int], Ints]
 
 
@@ -97,7 +99,8 @@ def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
 
     As in bounded columns a float belongs to the last cell whose edge, correctly rounded, it has reached;
     2^50 steps and more from 0, where edges are hardly told apart, to the cell of its exact value; codes of
-    a protected frame are of no such numbers (`place.farthest`), so that clamping changes none of them.
+    a protected frame are of no such numbers (`place.told_apart`), so that clamping changes none of them. Of
+    a column of logarithms it is the cell of the number's logarithm (`log_numbers`).
 
     Proof note:
         Requires: finite numbers, those of a whole-number column whole.
@@ -108,6 +111,8 @@ def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
                   are divided as fractions. Whole numbers are clamped to +-2^53: below, floats are exact.
         Checked:  tests/kernel/test_total.py::test_lattice_numbers_match_fractions
     """
+    if attribute.log:
+        return log_numbers(values, attribute.step)
     up, down = attribute.step.numerator, attribute.step.denominator
     if attribute.kind == "integer" and up < WHOLE:
         return np.asarray(np.clip(values, -WHOLE, WHOLE).astype(np.int64) // up)
@@ -124,6 +129,28 @@ def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
         found, place = np.unique(values[~near], return_inverse=True)
         number[~near] = np.array([_exactly(each, attribute.step) for each in found.tolist()])[place]
     return number
+
+
+def log_numbers(values: NDArray[np.float64], step: Fraction) -> Ints:
+    """Return the cell [i step, (i + 1) step) of each number's natural logarithm; 0 where there is none.
+
+    Proof note:
+        Requires: finite numbers, step >= 10^-9; numpy's logarithm is off by 4 units in its last place at most
+                  (or by 2^-50, near 0).
+        Ensures:  exactly floor(ln(value) / step) for every positive float, subnormal ones included.
+        Because:  the quotient by a rounded step is then off by less than 2^-49 of itself, and of 1 / step;
+                  where a whole number is as near as that the cell is decided by enclosures (`log_cell`).
+        Checked:  tests/kernel/test_total.py::test_log_numbers_match_decimals_at_edges,
+                  tests/kernel/test_total.py::test_log_numbers_reach
+    """
+    known = values > 0
+    quotient = np.log(np.where(known, values, 1.0)) / float(step)
+    number = np.floor(quotient).astype(np.int64)
+    near = known & (np.abs(quotient - np.rint(quotient)) <= LOOSE * (np.abs(quotient) + float(1 / step)))
+    if near.any():
+        found, place = np.unique(values[near], return_inverse=True)
+        number[near] = np.array([log_cell(Fraction(each), step) for each in found.tolist()])[place]
+    return np.asarray(np.where(known, number, 0))
 
 
 def _exactly(value: float, step: Fraction) -> int:

@@ -14,6 +14,8 @@ from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
+from pandas_blowfish.plan.chained import rate_of
+from pandas_blowfish.plan.guarded import plan_type
 from pandas_blowfish.plan.line import Line, line
 from pandas_blowfish.plan.marginals import JOINT, RESIDUAL
 from pandas_blowfish.plan.measurement import Measurement
@@ -75,7 +77,7 @@ def choose(
         query: The question as plain data, for the receipt.
         strategy: "auto" or a strategy's name.
     """
-    names = _names(asked[0])
+    kind, names = plan_type(policy, asked), _names(asked[0])
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
     key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon)
@@ -86,7 +88,7 @@ def choose(
     prices = [priced(policy, each) for each in asked]
     ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that the facts tell are exact: then no other is looked at
-    share = epsilon / paid.moved
+    share = rate_of(policy, epsilon) / paid.moved
 
     def built(every: bool) -> list[tuple[Measurement, int]]:
         found = [(_candidates(paid.policy, asked[way], share, strategy, every), way) for way in ways]
@@ -103,7 +105,7 @@ def choose(
         best, way = tried[0]
     considered = partial(_measurements, built)
     again = partial(_again, policy, tuple(asked), dict(query), strategy)
-    plan = Plan(policy, epsilon, best, dict(query), considered, tuple(asked), way, paid, again)
+    plan = kind(policy, epsilon, best, dict(query), considered, tuple(asked), way, paid, again)
     _keep(key, plan)
     return plan
 
@@ -140,7 +142,8 @@ def reread(plan: Plan, strategy: str, way: int, form: Mapping[str, Any]) -> Plan
 
     What `auto` finds best may change with the version of an optimiser; what was measured does not.
     """
-    asked, policy, epsilon = plan.asked[way], plan.price.policy, plan.epsilon / plan.price.moved
+    asked, policy = plan.asked[way], plan.price.policy
+    epsilon = rate_of(plan.policy, plan.epsilon) / plan.price.moved
     found: Measurement
     if isinstance(asked, Question):
         found = asked.reread(policy, epsilon, strategy, form)

@@ -43,6 +43,7 @@ MANY = "it looks at too many cells"
 UNBOUNDED = "it looks at a column without bounds"
 ADAPTIVE = "what it measures depends on the rows"
 SPREAD = "its noise is spread over a mesh"
+CHAIN = "its rows follow each other"
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def closure_graph(policy: Policy, domain: Domain) -> RecordGraph:
 
 
 def _closure(plan: Plan) -> Closure:
+    if plan.policy.chain is not None:
+        return Closure(None, CHAIN)
     if plan.price.touched:
         return Closure(plan.cost / plan.price.moved)
     if not plan.policy.presence and plan.policy.public_columns.issuperset(plan.domain.columns):

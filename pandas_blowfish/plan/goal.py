@@ -188,7 +188,7 @@ def _known(plan: Plan, goal: Goal) -> None:
     """Refuse a goal about an error that nobody knows before the release."""
     if not math.isnan(goal.value(plan)):
         return
-    if plan.query["verb"] == "mean":
+    if plan.query["verb"] in ("mean", "geomean"):
         problem, fix = (
             "the error of these means depends on how many rows there are",
             ("plan with rows= where all rows are averaged, or ask for the sum."),

@@ -38,6 +38,8 @@ from pandas_blowfish.policy.policy import Policy
 MAX_SHOWN = 8  # scales that a plan spells out
 IF = "if rows fill the declared ranges"
 ROWS = "not known here: 10,000 for this plan; say rows="
+ANSWERS = {"sum": "a sum", "mean": "a mean", "kmeans": "a size", "logsum": "a sum of logarithms"}
+ANSWERS |= {"geomean": "a geometric mean, as a share of it"}
 SECRET = "; a sum has no interval: how many rows it is of is secret"
 
 
@@ -285,7 +287,7 @@ class Plan:
     def _typical(self) -> str:
         if np.isnan(self.mse):
             return "depends on the rows: not known before the release"
-        each = {"sum": "a sum", "mean": "a mean", "kmeans": "a size"}.get(self.query["verb"], "a count")
+        each = ANSWERS.get(self.query["verb"], "a count")
         return f"+-{self.mse**0.5:,.3g} {each} (root mean squared, before shape constraints)"
 
     def _free(self) -> str:

@@ -28,7 +28,8 @@ class Price:
 
     Attributes:
         stated: The policy with its facts.
-        policy: What one moved record may do: the policy itself while no fact is touched, else its closure.
+        policy: What one moved record may do: the policy itself while no fact is touched (with absolute and
+            relative errors as the thresholds they are), else its closure.
         found: The rule for the number of moved records.
     """
 
@@ -123,7 +124,7 @@ def price(policy: Policy) -> Price:
     """
     found = moved(policy)
     if found.rule == UNTOUCHED:
-        return Price(policy, policy, found)
+        return Price(policy, policy.reduced, found)
     if found.rule == KNOWN:
         return Price(policy, _settled(policy), found)
     return Price(policy, closure(policy), found)

@@ -85,7 +85,9 @@ class Totals(Question):
     def _build(self, policy: Policy, epsilon: Fraction, share: Fraction, origin: str) -> Sums:
         totals, columns, moved = self._found(policy, origin)
         split = (share, origin)
-        return Sums(self.verb, self.tally, totals, columns, moved, epsilon, split, self.index, self.rows)
+        hidden = policy.aggregates[0].distance(columns[0].lattice.unit) if policy.aggregates else 0
+        asked = (self.verb, self.tally, totals, columns, moved, epsilon, split, self.index, self.rows)
+        return Sums(*asked, hidden)
 
     def _found(self, policy: Policy, origin: str) -> Any:
         """Return what is added up, by column, and what edges do to it; the same for every share."""

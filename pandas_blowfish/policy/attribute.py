@@ -230,9 +230,14 @@ class Grid(Attribute):
 
 @dataclass(frozen=True)
 class Unbounded(Attribute):
-    """A numeric column without bounds: it has no cells, only `sum` and `mean` may take it."""
+    """A numeric column without bounds: it has no cells, only `sum` and `mean` may take it.
+
+    With `log` it holds positive numbers and the step is one of their natural logarithms, which `logsum` and
+    `geomean` add up.
+    """
 
     step: Fraction = Fraction(1)
+    log: bool = False
 
     bounded: ClassVar[bool] = False
 
@@ -264,4 +269,4 @@ class Unbounded(Attribute):
 
     def describe(self) -> str:
         """Return that there are no bounds."""
-        return "any number"
+        return "any positive number" if self.log else "any number"

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.errors import SchemaError, SecretError
+from pandas_blowfish.policy.aggregate import Aggregate
 from pandas_blowfish.policy.constraint import Constraint, constraint_from_dict
 from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
+from pandas_blowfish.policy.margin import RELATIVE
+from pandas_blowfish.policy.markov import Markov
 from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
 from pandas_blowfish.policy.skeleton import blanks
 from pandas_blowfish.policy.stated import Columns, thaw
 
 VERSION = 1
-PARTS = ("blowfish", "columns", "joint", "neighbors", "presence", "constraints")
-SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "missing")
+PARTS = ("blowfish", "columns", "joint", "neighbors", "presence", "constraints", "aggregates", "chain")
+SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing")
 MAX_SHOWN = 12  # blanks that an error names
 
 
@@ -27,6 +30,8 @@ def to_form(
     neighbors: str | int,
     presence: bool,
     constraints: Sequence[Constraint],
+    aggregates: Sequence[Aggregate] = (),
+    chain: Markov | None = None,
 ) -> dict[str, Any]:
     """Return the parts of a policy as plain JSON-able data."""
     columns = {attribute.name: to_dict(attribute) for attribute in domain}
@@ -44,6 +49,10 @@ def to_form(
         out["presence"] = True
     if constraints:
         out["constraints"] = [fact.to_dict() for fact in constraints]
+    if aggregates:
+        out["aggregates"] = [each.to_dict() for each in aggregates]
+    if chain is not None:
+        out["chain"] = chain.to_dict()
     return out
 
 
@@ -114,7 +123,7 @@ def read_form(spec: Any) -> dict[str, Any]:
         raise SchemaError(None, "not a policy of this version", fix="begin with `blowfish: 1`.")
     if unknown := _unknown(spec, PARTS):
         raise SchemaError(None, _named(unknown), fix=f"{_meant(unknown, PARTS)}known: {', '.join(PARTS)}.")
-    for key in ("joint", "constraints"):
+    for key in ("joint", "constraints", "aggregates"):
         if not isinstance(spec.get(key, []), (list, tuple)):
             raise SchemaError(None, f"`{key}:` is not a list", fix="list them, or leave it out.")
     attributes, secrets = [], {}
@@ -124,10 +133,13 @@ def read_form(spec: Any) -> dict[str, Any]:
             fix = "give `columns:` and for each its type, min, max, ..."
             raise SchemaError(None, f"column {name!r} is not described by a dict", fix=fix)
         _require_keys(name, column)
-        attributes.append(from_dict(name, {k: v for k, v in column.items() if k != "secret"}))
+        stated = column.get("secret")
+        given = {"secret": stated} if isinstance(stated, str) else stated
+        apart = ("secret", "step") if _logs(given, column) else ("secret",)
+        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in apart}))
         if "secret" in column:
-            stated = column["secret"]
-            secrets[(name,)] = {"secret": stated} if isinstance(stated, str) else stated
+            moved = {"step": column["step"]} if "step" in apart and "step" in column else {}
+            secrets[(name,)] = {**given, **moved} if isinstance(given, Mapping) else given
             _require_parts(name, stated)
     for block in spec.get("joint", ()):
         named = isinstance(block, Mapping) and isinstance(block.get("columns"), (list, tuple))
@@ -141,7 +153,15 @@ def read_form(spec: Any) -> dict[str, Any]:
         "neighbors": spec.get("neighbors", "record"),
         "presence": spec.get("presence", False),
         "constraints": [constraint_from_dict(fact) for fact in spec.get("constraints", ())],
+        "aggregates": [Aggregate.from_dict(each) for each in spec.get("aggregates", ())],
+        "chain": None if spec.get("chain") is None else Markov.from_dict(spec["chain"]),
     }
+
+
+def _logs(secret: Any, column: Mapping[Any, Any]) -> bool:
+    """Tell whether the step of a column is one of logarithms: of a relative error without bounds."""
+    kind = secret.get("secret") if isinstance(secret, Mapping) else None
+    return kind == RELATIVE and "values" not in column and not {"min", "max"} <= set(column)
 
 
 def _require_keys(name: str, column: Mapping[Any, Any]) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 from pandas_blowfish.markup import data_table, element
 from pandas_blowfish.policy.attribute import Grid, Values
 from pandas_blowfish.policy.exact import exact, plain
+from pandas_blowfish.policy.hints import hints
 from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.policy.margin import ABSOLUTE, MARGINS, RELATIVE
 from pandas_blowfish.policy.moved import KNOWN, MOST, moved
 from pandas_blowfish.policy.product import Block
 from pandas_blowfish.policy.stated import thaw
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
 _FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-known")
-KINDS = (*_CELLS, "missing-public", "missing-joins", *_FACTS)
+_SECRETS = ("error-wide", "independent", "aggregate", "chain")
+KINDS = (*_CELLS, "missing-public", "missing-joins", *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one
 _LEFT_OUT = "constraints:  # without those that are not public"
+FIRST = {"threshold": "theta", "partition": "groups", "edges": "pairs", ABSOLUTE: "k", RELATIVE: "c"}
 LONG = 400  # characters of a secret beyond which its values are left out of a fix
 
 
@@ -98,7 +102,7 @@ def lint(policy: Policy) -> Findings:
         found.append(
             Finding("public-fact", columns, f"{what}: a public fact that the policy does not know", fix)
         )
-    return Findings([*found, *_facts(policy)])
+    return Findings([*found, *_facts(policy), *(Finding(*hint) for hint in hints(policy))])
 
 
 def _whole(policy: Policy) -> Iterator[Finding]:
@@ -170,7 +174,7 @@ def _error(records: int) -> str:
 
 def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     nullable = [column for column in block.columns if policy.domain[column].nullable]
-    public, line = secret.get("missing") == "public", secret["secret"] == "threshold"
+    public, line = secret.get("missing") == "public", secret["secret"] in ("threshold", *MARGINS)
     if not nullable or not (public or line):
         return
     if public:
@@ -242,7 +246,7 @@ def _given(secret: Any, missing: str | None) -> dict[str, Any]:
 def _secret(block: Block, secret: Any, missing: str | None) -> str:
     """Return the argument that states a secret again, with or without its missing values public."""
     given = _given(secret, missing)
-    kind, first = given.pop("secret"), {"threshold": "theta", "partition": "groups", "edges": "pairs"}
+    kind, first = given.pop("secret"), FIRST
     stated = given.pop(first[kind], None) if kind in first else None
     if kind == "partition" and isinstance(stated, dict) and list(stated) == ["width"]:
         stated = stated["width"]

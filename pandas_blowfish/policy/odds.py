@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.markup import data_table, one_line, paragraph
+from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.endless import cell_of, steps_between
 from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS
 from pandas_blowfish.policy.moved import KNOWN, MOST, Moved, moved
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ class Odds:
         distance: How many edges of the policy separate them; infinity when none lead there.
         tied: The rule by which public facts tie this row to others; None where they do not.
         part: Whether the records leave out columns that are not public, which are taken to be the same.
+        note: What else the bound takes for granted.
 
     Examples:
         >>> odds = Odds({"age": 34}, {"age": 37}, Fraction(1, 10), 1)
@@ -50,6 +54,7 @@ class Odds:
     distance: int | float
     tied: Moved | None = None
     part: bool = False
+    note: str = ""
 
     @property
     def loss(self) -> Fraction | float:
@@ -103,7 +108,7 @@ class Odds:
             )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
         bound = f"can change by at most a factor {self.said} (epsilon {self.epsilon}, {steps})"
-        return f"{start} {bound}, {self.caveat}"
+        return f"{start} {bound}, {self.caveat}{f' {self.note}.' if self.note else ''}"
 
     __repr__ = __str__
 
@@ -175,7 +180,13 @@ def distance_between(policy: Policy, a: Record, b: Record) -> int | float:
         return _absent(policy, a, b)
     if set(a) != set(b):
         raise ArgumentError("records", "they name different columns", fix="give both the same columns.")
-    named = policy.domain.select(list(a))
+    beside = [
+        steps_between(column, policy.secrets[column.name,], a[column.name], b[column.name])
+        for column in (policy.domain[name] for name in a)
+        if isinstance(column, Unbounded) and (column.name,) in policy.secrets
+    ]
+    kept = [name for name in a if _cells(policy, name) or (name,) not in policy.secrets]
+    named = policy.domain.select(kept)
     start, end = ({column.name: column.cell(record[column.name]) for column in named} for record in (a, b))
     for columns, secret in policy.secrets.items():  # in a joint block a column left out stays too
         left = [column for column in columns if column not in start]
@@ -184,7 +195,7 @@ def distance_between(policy: Policy, a: Record, b: Record) -> int | float:
                 fix = f"name all of {', '.join(columns)}."
                 raise ArgumentError("records", "they name part of a joint secret's edges", fix=fix)
             start, end = ({**ends, **dict.fromkeys(left, 0)} for ends in (start, end))
-    return policy.graph.project(list(start)).distance(list(start.values()), list(end.values()))
+    return policy.graph.project(list(start)).distance(list(start.values()), list(end.values()), beside)
 
 
 def record_of(record: Any) -> dict[str, Any] | None:
@@ -210,8 +221,9 @@ def _absent(policy: Policy, a: Record, b: Record) -> int:
             "None is not being in the table, and the policy does not hide who is: its row count is public",
             fix="bf.Policy(..., presence=True) if that is a secret.",
         )
-    for column in policy.domain.select(list(there)):
-        column.cell(there[column.name])
+    for column in map(policy.domain.__getitem__, there):
+        value = there[column.name]
+        _ = cell_of(column, value) if isinstance(column, Unbounded) else column.cell(value)
     return 1
 
 
@@ -221,7 +233,9 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> O
     distance = distance_between(policy, first, second)
     part = bool(set(policy.domain.columns) - policy.public_columns - set(first or second or {}))
     part = part and first is not None and second is not None  # being there or not is one edge for all
-    return Odds(first, second, epsilon, distance, _tied(policy, first, second), part)
+    stated = any(secret["secret"] in MARGINS for secret in policy.secrets.values()) or policy.aggregates
+    note = INDEPENDENT[0].upper() + INDEPENDENT[1:] if stated else ""
+    return Odds(first, second, epsilon, distance, _tied(policy, first, second), part, note)
 
 
 def _tied(policy: Policy, first: Record, second: Record) -> Moved | None:
@@ -233,9 +247,14 @@ def _tied(policy: Policy, first: Record, second: Record) -> Moved | None:
     apart = {
         name
         for name in first
-        if policy.domain[name].cell(first[name]) != policy.domain[name].cell(second[name])
+        if _cells(policy, name)
+        and policy.domain[name].cell(first[name]) != policy.domain[name].cell(second[name])
     }
     return found if any(apart & set(fact.columns) for fact in policy.facts) else None
+
+
+def _cells(policy: Policy, name: str) -> bool:
+    return not isinstance(policy.domain[name], Unbounded)
 
 
 def _state(record: Record) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
-import numbers
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -13,19 +11,28 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from pandas_blowfish.errors import ArgumentError, SchemaError
 from pandas_blowfish.policy import words
-from pandas_blowfish.policy.attribute import MAX_CELLS
+from pandas_blowfish.policy.aggregate import Aggregate, aggregates_of, contained
 from pandas_blowfish.policy.consistent import consistent_facts
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.fact import Fact
 from pandas_blowfish.policy.form import load_yaml, read_form, to_form
-from pandas_blowfish.policy.joint import build_joint
 from pandas_blowfish.policy.lint import Findings, lint
+from pandas_blowfish.policy.margin import logged, reduced
+from pandas_blowfish.policy.markov import Markov, chain_of
 from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
 from pandas_blowfish.policy.product import Block, RecordGraph
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
-from pandas_blowfish.policy.secret import build
-from pandas_blowfish.policy.stated import Columns, freeze, merge, overrides_of, steps_of, thaw
+from pandas_blowfish.policy.stated import (
+    Columns,
+    blocks_of,
+    freeze,
+    merge,
+    neighbors_of,
+    overrides_of,
+    steps_of,
+    thaw,
+)
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner
@@ -41,6 +48,10 @@ class Policy:
         neighbors: "record", "attribute" or an integer: how many blocks one neighbour may change.
         presence: Whether it is secret that a row is there at all (default: the row count is public).
         constraints: Public facts, such as `bf.Marginal("region")`.
+        aggregates: A secret of the whole table, such as `bf.Aggregate("sales.sum()", delta=50_000)`: then
+            only that total, or its mean, may be released, once.
+        chain: How rows in order of time follow each other in one column, `bf.Markov(...)`: then only that
+            column may be released, with noise that allows for it.
 
     Examples:
         >>> from pandas_blowfish.policy.domain import integers
@@ -57,6 +68,8 @@ class Policy:
     neighbors: str | int
     presence: bool
     constraints: tuple[Constraint, ...]
+    aggregates: tuple[Aggregate, ...]
+    chain: Markov | None
     planner: ClassVar[Any] = None  # set by queries.planner, which policies may not import
     painter: ClassVar[Any] = None  # set by explain.secrets, likewise
 
@@ -68,6 +81,8 @@ class Policy:
         neighbors: str | int = "record",
         presence: bool = False,
         constraints: Iterable[Constraint] = (),
+        aggregates: Iterable[Aggregate] = (),
+        chain: Markov | None = None,
     ) -> None:
         overrides, facts = overrides_of(secrets), facts_of(constraints)
         if isinstance(schema, Domain):
@@ -76,7 +91,7 @@ class Policy:
         elif is_schema(schema):
             stored = stored_policy(schema)
             if stored is not None:
-                if overrides or neighbors != "record" or presence or facts:
+                if overrides or neighbors != "record" or presence or facts or aggregates or chain:
                     fix = "pass the schema alone, or leave bf.attach out."
                     raise SchemaError(None, "it carries a policy already", fix=fix)
                 self.__dict__.update(Policy.from_dict(stored).__dict__)
@@ -92,13 +107,18 @@ class Policy:
             raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
             raise ArgumentError("presence", "not True or False")
+        domain = logged(domain, own | {keys[0]: each for keys, each in overrides.items() if len(keys) == 1})
         self.__dict__.update(
             domain=domain,
             secrets=freeze(merge(domain, own, overrides)),
-            neighbors=_neighbors(neighbors),
+            neighbors=neighbors_of(neighbors),
             presence=presence,
             constraints=facts,
         )
+        asked: dict[str, Any] = {"presence": presence, "facts": bool(facts)}
+        self.__dict__["aggregates"] = aggregates_of(aggregates, domain, self.public_columns, **asked)
+        asked |= {"totals": bool(self.aggregates)}
+        self.__dict__["chain"] = chain_of(chain, domain, self.secrets, **asked)
         self.facts  # noqa: B018  so is a fact that does not
         self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
 
@@ -110,28 +130,12 @@ class Policy:
     @cached_property
     def _blocks(self) -> dict[Columns, Block]:
         """Return the graph of each block whose columns have cells enough to count, and not too many."""
-        blocks: dict[Columns, Block] = {}
-        for columns, secret in self.secrets.items():
-            attributes = tuple(self.domain[column] for column in columns)
-            if not all(a.bounded and a.size <= MAX_CELLS for a in attributes):
-                continue
-            if len(columns) == 1:
-                blocks[columns] = Block(columns, build(secret, attributes[0]))
-            else:
-                graph, shape = build_joint(secret, attributes, attributes), tuple(a.size for a in attributes)
-                blocks[columns] = Block(columns, graph, shape, secret, attributes)
-        return blocks
+        return blocks_of(self.domain, self.secrets)
 
     @cached_property
     def graph(self) -> RecordGraph:
         """Return the secret graph of whole records, one block a secret that can be counted."""
-        moves = (
-            None
-            if self.neighbors == "record"
-            else 1
-            if self.neighbors == "attribute"
-            else int(self.neighbors)
-        )
+        moves: Any = {"record": None, "attribute": 1}.get(str(self.neighbors), self.neighbors)
         return RecordGraph(tuple(self._blocks.values()), moves, self.presence)
 
     @property
@@ -148,6 +152,26 @@ class Policy:
     def rows_public(self) -> bool:
         """Tell whether the number of rows is the same in all neighbouring tables."""
         return not self.presence
+
+    @property
+    def single_release(self) -> str | None:
+        """Return why only one release may be made of a dataset; None where releases add up."""
+        if not self.aggregates:
+            return None
+        return f"the secret {self.aggregates[0].text} is about the whole table: two releases are not bounded"
+
+    @cached_property
+    def reduced(self) -> Policy:
+        """Return the policy with absolute and relative errors as the thresholds that they are."""
+        found = {keys: reduced(secret, self.domain[keys[0]]) for keys, secret in self.secrets.items()}
+        if all(found[keys] is secret for keys, secret in self.secrets.items()):
+            return self
+        return Policy(self.domain, secrets=thaw(found), constraints=self.constraints, **self._stated)
+
+    @property
+    def _stated(self) -> dict[str, Any]:
+        stated: dict[str, Any] = {"neighbors": self.neighbors, "presence": self.presence}
+        return stated | {"aggregates": self.aggregates, "chain": self.chain}
 
     @property
     def plan(self) -> Planner:
@@ -196,7 +220,8 @@ class Policy:
             Ensures:  True only if every neighbouring pair of `other` is one here, so that what keeps
                       this promise at some epsilon keeps the other's at the same epsilon.
             Because:  a strong product contains another block by block, and fewer moving blocks or no
-                      "absent" edge only remove edges. With facts smaller graphs are not safer.
+                      "absent" edge only remove edges. With facts smaller graphs are not safer. A total that
+                      is secret to within more is so to within less.
             Checked:  tests/policy/test_policy.py::test_implies_matches_enumeration
         """
         if not isinstance(other, Policy):
@@ -205,10 +230,13 @@ class Policy:
             return True
         if self.constraints or other.constraints or (other.presence and not self.presence):
             return False
+        if not contained(other.aggregates, self.aggregates) or other.chain != self.chain:
+            return False
         if sorted(self.domain, key=_name) != sorted(other.domain, key=_name):
             return False
         uncounted = [columns for columns in self.secrets if columns not in self._blocks]
-        if any(self.secrets[columns] != other.secrets.get(columns) for columns in uncounted):
+        own, others = self.reduced.secrets, other.reduced.secrets
+        if any(own[columns] != others.get(columns) for columns in uncounted):
             return False
         mine, theirs = self.graph.moves, other.graph.moves
         if uncounted and mine is not None and (theirs is None or mine < theirs):
@@ -218,12 +246,12 @@ class Policy:
     def with_facts(self, constraints: Iterable[Constraint]) -> Policy:
         """Return the same policy with these public facts instead of its own."""
         secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
-        stated: dict[str, Any] = {"neighbors": self.neighbors, "presence": self.presence}
-        return Policy(self.domain, secrets=secrets, constraints=constraints, **stated)
+        return Policy(self.domain, secrets=secrets, constraints=constraints, **self._stated)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
-        return to_form(self.domain, self.secrets, self.neighbors, self.presence, self.constraints)
+        parts = (self.domain, self.secrets, self.neighbors, self.presence, self.constraints, self.aggregates)
+        return to_form(*parts, self.chain)
 
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Policy:
@@ -262,11 +290,11 @@ class Policy:
         raise AttributeError(f"a Policy is immutable; make another one instead of deleting {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("domain", "neighbors", "presence", "constraints")
+        kept = ("domain", "neighbors", "presence", "constraints", "aggregates", "chain")
         return {name: self.__dict__[name] for name in kept} | {"secrets": thaw(self.secrets)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, secrets=freeze(state["secrets"]))
+        self.__dict__.update({"aggregates": (), "chain": None, **state}, secrets=freeze(state["secrets"]))
 
     def __repr__(self) -> str:
         return words.describe(self, words.SHOWN)
@@ -279,29 +307,5 @@ class Policy:
         return words.describe(self)
 
 
-def attach(schema: Any, policy: Policy) -> Any:
-    """Return a copy of a pandera schema that carries a policy in its metadata.
-
-    `bf.Policy(schema)` and `protect(schema, ...)` read it back.
-    """
-    if not isinstance(policy, Policy):
-        raise ArgumentError("policy", "not a bf.Policy")
-    if not is_schema(schema):
-        raise SchemaError(
-            None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."
-        )
-    marked = copy.deepcopy(schema.to_schema() if hasattr(schema, "to_schema") else schema)
-    marked.metadata = {**(marked.metadata or {}), "blowfish": policy.to_dict()}
-    return marked
-
-
 def _name(attribute: Any) -> str:
     return str(attribute.name)
-
-
-def _neighbors(neighbors: Any) -> str | int:
-    if isinstance(neighbors, numbers.Integral) and not isinstance(neighbors, bool) and int(neighbors) >= 1:
-        return int(neighbors)
-    if not isinstance(neighbors, str) or neighbors not in ("record", "attribute"):
-        raise ArgumentError("neighbors", "unknown", allowed='"record", "attribute" or a positive integer')
-    return neighbors

@@ -140,12 +140,15 @@ class RecordGraph:
         cells = np.arange(math.prod(self.shape))
         return np.concatenate([listed, np.column_stack([cells, np.full(len(cells), len(cells))])])
 
-    def distance(self, start: Sequence[int], end: Sequence[int]) -> int | float:
+    def distance(
+        self, start: Sequence[int], end: Sequence[int], beside: Sequence[int | float] = ()
+    ) -> int | float:
         """Return the fewest steps from one record to another, infinite when none lead there.
 
         Args:
             start: The cell of each column to begin with.
             end: The cell of each column to reach.
+            beside: The steps of blocks that are not among these, having no cells.
 
         Proof note:
             Requires: nothing.
@@ -157,14 +160,14 @@ class RecordGraph:
             Checked:  tests/policy/test_product.py::test_distance_matches_search
         """
         codes = dict(zip(self.columns, zip(start, end, strict=True), strict=True))
-        steps = []
+        steps = [*beside]
         for block in self.blocks:
             ends = [[codes[column][side] for column in block.columns] for side in (0, 1)]
             flat = [int(np.ravel_multi_index(cells, block.sizes)) for cells in ends]
             steps.append(block.graph.distance(flat[0], flat[1]))
         longest = max(steps, default=0)
-        if not math.isinf(longest) and self.limit:
-            longest = max(longest, -(-sum(steps) // self.limit))
+        if not math.isinf(longest) and steps:
+            longest = max(longest, -(-sum(steps) // min(self.moves or len(steps), len(steps))))
         return min(longest, 2) if self.presence else longest
 
     def contains(self, other: RecordGraph) -> bool:

@@ -14,6 +14,7 @@ from pandas.api import types
 from pandas_blowfish.errors import SchemaError
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute
+from pandas_blowfish.policy.margin import RELATIVE
 
 _NEEDS = {
     "string": "add Check.isin([...]) to its schema column.",
@@ -50,8 +51,9 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
                 name, "its blowfish metadata is not a dict", fix="write bf.full(), bf.threshold(...), ..."
             )
         secret = dict(stated or {"secret": "full"})
-        step = secret.pop("step", steps.get(name))
         kind = _kind(column.dtype)
+        logs = secret.get("secret") == RELATIVE and not (_has_bounds(column) or _has_values(column))
+        step = steps.get(name) if logs else secret.pop("step", steps.get(name))
         attribute = None if kind == "other" else _attribute(name, column, kind, step)
         if attribute is not None and not attribute.bounded and stated is not None and _has_bounds(column):
             raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_step(kind, stated))
@@ -91,11 +93,17 @@ def _has_bounds(column: Any) -> bool:
     return {"min_value", "max_value"} <= stated
 
 
+def _has_values(column: Any) -> bool:
+    """Tell whether the checks of a column list its values."""
+    return any({"allowed_values", "value"} & set(check.statistics or {}) for check in column.checks or ())
+
+
 def _step(kind: str, stated: Mapping[str, Any]) -> str:
     """Return how a stated secret is written with the width of a cell, which is all that is missing."""
-    theta, verb = stated.get("theta"), stated.get("secret", "full")
+    verb = stated.get("secret", "full")
+    first = next((stated[key] for key in ("theta", "k", "c") if key in stated), None)
     width = "'1D'" if kind == "datetime" else "..."
-    inside = {"threshold": f"{theta!r}, ", "full": "", "public": ""}.get(str(verb), "..., ")
+    inside = "" if verb in ("full", "public") else "..., " if first is None else f"{first!r}, "
     return f"give the width of its cells: metadata=bf.{verb}({inside}step={width})."
 
 

@@ -20,9 +20,11 @@ from pandas_blowfish.policy.exact import canonical, canonical_value, exact, plai
 from pandas_blowfish.policy.graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.groups import group_cells, is_grid, plain_groups
 from pandas_blowfish.policy.instant import distance, is_span, span_ns, span_text
+from pandas_blowfish.policy.margin import MARGINS, fitted, ratio_ball, reduced
 from pandas_blowfish.policy.missing import WithMissing
 
-__all__ = ["build", "canonical_value", "edges", "fit", "full", "partition", "public", "threshold"]
+__all__ = ["absolute_error", "build", "canonical_value", "edges", "fit", "full", "partition", "public"]
+__all__ += ["relative_error", "threshold"]
 
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
@@ -66,10 +68,7 @@ def threshold(
     """
     if metric not in METRICS:
         raise ArgumentError("metric", f"unknown metric {metric!r}", allowed=", ".join(METRICS))
-    if (
-        span_ns(theta, "theta") if is_span(theta) else 1 if isinstance(theta, str) else exact(theta, "theta")
-    ) <= 0:
-        raise ArgumentError("theta", "the distance is not positive", fix="bf.public() protects no pair.")
+    _require_positive(theta, "theta")
     extra: dict[str, Any] = {"theta": distance(theta, "theta")}
     if metric != "l1":
         extra["metric"] = metric
@@ -80,6 +79,45 @@ def threshold(
             )
         extra["scale"] = {str(column): canonical(exact(value)) for column, value in scale.items()}
     return _metadata("threshold", step, missing, **extra)
+
+
+def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+    """Protect values from being inferred to better than plus or minus `k`; no bounds are needed.
+
+    Nobody tells whether a value is within k of x or in the interval of the same width beside it. It is built
+    as the threshold 4 k.
+
+    Args:
+        k: The error, in the column's own units; anything `pandas.Timedelta` takes for datetimes.
+        step: Width of a cell, in the column's own units.
+        missing: "public" leaves the missing cell of a nullable column unprotected.
+
+    Examples:
+        >>> absolute_error(1000, step=1)
+        {'blowfish': {'secret': 'absolute_error', 'k': 1000, 'step': 1}}
+    """
+    _require_positive(k, "k")
+    return _metadata("absolute_error", step, missing, k=distance(k, "k"))
+
+
+def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+    """Protect positive numbers from being inferred to better than a factor `c`; no bounds are needed.
+
+    Nobody tells whether a value is between c y and y / c, or in the interval beside it, up to y / c^3. It is
+    built as the threshold 4 ln(1 / c) on natural logarithms.
+
+    Args:
+        c: The factor, between 0 and 1: within 10% is 0.9.
+        step: Width of a cell: of natural logarithms without bounds, of values with them.
+        missing: "public" leaves the missing cell of a nullable column unprotected.
+
+    Examples:
+        >>> relative_error("0.9")
+        {'blowfish': {'secret': 'relative_error', 'c': '0.9'}}
+    """
+    if not 0 < exact(c, "c") < 1:
+        raise ArgumentError("c", f"{c} is not between 0 and 1", fix="within 10% is c=0.9.")
+    return _metadata("relative_error", step, missing, c=distance(c, "c"))
 
 
 def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
@@ -144,6 +182,8 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
         _theta(out, attribute)
         times = attribute.kind == "datetime"
         out["theta"] = span_text(span_ns(out["theta"], "theta")) if times else plain(exact(out["theta"]))
+    if kind in MARGINS:
+        out = fitted(out, attribute)
     if kind == "partition":
         out["groups"] = plain_groups(out.get("groups"))
     if kind == "edges":
@@ -183,6 +223,13 @@ def _metadata(secret: str, step: Any, missing: str | None, **extra: Any) -> Meta
     return {"blowfish": out}
 
 
+def _require_positive(value: Any, argument: str) -> None:
+    """Refuse a distance that is not one; of text nobody knows yet whether it is a number or a span."""
+    known = not isinstance(value, str)
+    if known and (span_ns(value, argument) if is_span(value) else exact(value, argument)) <= 0:
+        raise ArgumentError(argument, "the distance is not positive", fix="bf.public() protects no pair.")
+
+
 def _full(_: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     return Cliques.full(attribute.cells)
 
@@ -207,6 +254,10 @@ def _threshold(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     if theta.denominator != 1:
         raise SecretError(name, "theta counts positions of an ordered category", fix="give a whole number.")
     return Ball.even(attribute.cells, int(theta))
+
+
+def _absolute(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
+    return _threshold(reduced(secret, attribute), attribute)
 
 
 def _theta(secret: Mapping[str, Any], attribute: Attribute) -> Fraction:
@@ -259,5 +310,7 @@ _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], 
     "partition": (_partition, ("groups",)),
     "public": (_public, ()),
     "edges": (_edges, ("pairs",)),
+    "absolute_error": (_absolute, ("k",)),
+    "relative_error": (ratio_ball, ("c",)),
 }
 KINDS_OF_SECRET = tuple(_MAKERS)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, SecretError
+from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.domain import Domain, read_step
 from pandas_blowfish.policy.exact import canonical, exact, plain
-from pandas_blowfish.policy.secret import METRICS, fit, keys_of
+from pandas_blowfish.policy.joint import build_joint
+from pandas_blowfish.policy.product import Block
+from pandas_blowfish.policy.secret import METRICS, build, fit, keys_of
 
 Columns = tuple[str, ...]
 Secrets = dict[Columns, dict[str, Any]]
@@ -59,6 +63,30 @@ def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secre
     place = {column: rank for rank, column in enumerate(domain.columns)}
     ordered = sorted(merged.items(), key=lambda item: place[item[0][0]])
     return {columns: _fitted(secret, columns, domain) for columns, secret in ordered}
+
+
+def blocks_of(domain: Domain, secrets: Mapping[Columns, Mapping[str, Any]]) -> dict[Columns, Block]:
+    """Return the graph of each block whose columns have cells enough to count, and not too many."""
+    blocks: dict[Columns, Block] = {}
+    for columns, secret in secrets.items():
+        attributes = tuple(domain[column] for column in columns)
+        if not all(a.bounded and a.size <= MAX_CELLS for a in attributes):
+            continue
+        if len(columns) == 1:
+            blocks[columns] = Block(columns, build(secret, attributes[0]))
+        else:
+            graph, shape = build_joint(secret, attributes, attributes), tuple(a.size for a in attributes)
+            blocks[columns] = Block(columns, graph, shape, secret, attributes)
+    return blocks
+
+
+def neighbors_of(neighbors: Any) -> str | int:
+    """Return how many blocks one neighbour may change, or raise."""
+    if isinstance(neighbors, numbers.Integral) and not isinstance(neighbors, bool) and int(neighbors) >= 1:
+        return int(neighbors)
+    if not isinstance(neighbors, str) or neighbors not in ("record", "attribute"):
+        raise ArgumentError("neighbors", "unknown", allowed='"record", "attribute" or a positive integer')
+    return neighbors
 
 
 def freeze(value: Any) -> Any:

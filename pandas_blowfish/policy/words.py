@@ -12,6 +12,7 @@ from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.exact import number
 from pandas_blowfish.policy.instant import from_ns, span_text
+from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, c_of, reduced
 from pandas_blowfish.policy.stated import Columns, thaw
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Said:
 
     Attributes:
         columns: Their names.
-        secret: full, threshold, partition, edges or public.
+        secret: full, threshold, partition, edges, absolute_error, relative_error or public.
         values: What the columns hold.
         kept: What stays indistinguishable.
     """
@@ -76,13 +77,14 @@ def values_of(attribute: Attribute) -> str:
         shown = listed(attribute.values)
         many = f"{attribute.cells:,} values: " if attribute.cells > 2 else ""
         return f"{many}{shown}{order}{missing}"
-    return f"any number{missing}"
+    return f"{attribute.describe()}{missing}"
 
 
 def kept_of(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
     """Return which values of some columns a secret keeps indistinguishable, in words."""
     kind = secret["secret"]
     words = {"threshold": _threshold, "partition": _partition, "edges": _edges}
+    words |= {ABSOLUTE: _absolute, RELATIVE: _relative}
     if kind == "public":
         return "nothing: everyone knows the value"
     kept = words[kind](secret, attributes) if kind in words else "every value from every other"
@@ -137,6 +139,8 @@ def describe(policy: Policy, most: int | None = None) -> str:
         lines.append(f"  {listed(columns)}: {secret['secret']}({detail}) on {values}{null}")
     if len(policy.secrets) > len(shown):
         lines.append(f"  and {len(policy.secrets) - len(shown):,} more secrets: see describe()")
+    lines += [f"  secret total: {one_line(each.describe())}; one release" for each in policy.aggregates]
+    lines += [f"  chain: {one_line(policy.chain.describe())}"] if policy.chain else []
     facts = policy.constraints[:most]
     lines += [f"  public fact: {one_line(fact.describe())}" for fact in facts]
     if len(policy.constraints) > len(facts):
@@ -155,10 +159,13 @@ def policy_table(policy: Policy, caption: str, most: int = SHOWN) -> Html:
 def policy_html(policy: Policy) -> str:
     """Return the view of a policy in a notebook."""
     facts = [fact.describe() for fact in policy.constraints]
+    total = [markup.note(f"Secret total, one release: {each.describe()}") for each in policy.aggregates]
+    total += [markup.note(f"Chain: {policy.chain.describe()}")] if policy.chain else []
     known = [markup.note(f"Public facts: {'; '.join(one_line(fact) for fact in facts[:SHOWN])}", 4_000)]
     return markup.card(
         f"Policy {policy.fingerprint[:12]}",
         policy_table(policy, f"Two tables must look alike that differ in {neighbours_of(policy)}."),
+        *total,
         *(known if facts else []),
         *([markup.note(f"and {len(facts) - SHOWN:,} more facts")] if len(facts) > SHOWN else []),
     )
@@ -175,6 +182,20 @@ def _threshold(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
         return f"values up to {theta} position{'s' * (str(theta) != '1')} apart"
     cells = ", in whole cells" if isinstance(attribute, Grid) and not attribute.single else ""
     return f"values up to {theta} apart{cells}" + (f" ({stretched})" if stretched else "")
+
+
+def _absolute(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
+    same = _threshold(reduced(secret, attributes[0]), attributes)
+    return f"{same}; nobody tells a value from those near it to better than +-{secret['k']}"
+
+
+def _relative(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
+    c = c_of(secret, attributes[0].name)
+    cells = ", in whole cells" if isinstance(attributes[0], Grid) and not attributes[0].single else ""
+    return (
+        f"values within a factor {float(c**-4):.4g} of each other{cells}; nobody tells a value from "
+        f"those near it to better than a factor {secret['c']}"
+    )
 
 
 def _partition(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:

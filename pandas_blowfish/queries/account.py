@@ -239,7 +239,7 @@ def _releases(
     """Return every charge, newest first, and given frames that no charge tells of."""
     checked = [(name, table, *_compared(ledger, dataset, receipt_of(table))) for name, table in given]
     shown, read = [], 0
-    for line in reversed([line for line in lines if line.kind == "charge"]):
+    for line in reversed([line for line in lines if line.kind in ("charge", "apart")]):
         own = [each for each in checked if each[3] and receipt_of(each[1]).get("entry") == line.id]
         post = receipt_of(own[0][1]).get("post", True) if own else True
         frames: Frames = ()

@@ -145,6 +145,7 @@ def _receipt(
         "outside": binding["outside"],
         "spent": str(spent),
         "remaining": str(total - spent),
+        **({"beside": body["beside"]} if "beside" in body else {}),
         "name": body.get("name"),
         "version": __version__,
         "time": measured.entry.time,

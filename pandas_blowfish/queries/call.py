@@ -20,7 +20,8 @@ from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import is_name
 
 SCOPES = ("where", "groupby")
-VERBS = ("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "kmeans")
+SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may say its number of rows
+VERBS = ("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", *SUMMED, "kmeans")
 MAX_TEXT = 1_000_000
 MAX_DEPTH = 12  # of lists in lists
 MAX_STEPS = 100
@@ -117,14 +118,14 @@ class Call:
         """Return the steps for a protected frame, which knows by itself how many rows it has."""
         if self.epsilon is None:
             raise EpsilonError("epsilon", "not given", allowed="what this may cost, such as epsilon=0.1")
-        if self.verb not in ("sum", "mean") or self.arguments.get("rows") is None:
+        if self.verb not in SUMMED or self.arguments.get("rows") is None:
             return self.steps
         self.require_rows(target.plan.rows)
         return self.but(rows=None).steps
 
     def require_rows(self, known: int | None) -> None:
         """Refuse a sum or mean that says another number of rows than is public (None where none is yet)."""
-        if self.verb in ("sum", "mean") and self.arguments.get("rows") not in (None, known):
+        if self.verb in SUMMED and self.arguments.get("rows") not in (None, known):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out of the query.")
 
     def __str__(self) -> str:

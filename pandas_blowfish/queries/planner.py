@@ -11,10 +11,13 @@ from pandas_blowfish import markup
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.words import policy_html
+from pandas_blowfish.pufferfish.scenario import Scenario
+from pandas_blowfish.queries.apart import is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.kmeans import plan_kmeans
+from pandas_blowfish.queries.logsum import plan_geomean, plan_logsum
 from pandas_blowfish.queries.marginal import plan_marginal
 from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.quantile import plan_quantile
@@ -26,7 +29,7 @@ from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares
 
 VERBS = (
     *("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "kmeans"),
-    *("where", "groupby"),
+    *("logsum", "geomean", "where", "groupby"),
 )
 
 
@@ -62,13 +65,22 @@ class Planner:
         epsilon: Epsilon = 1,
         bins: Bins | None = None,
         strategy: Strategy = "auto",
+        prior: Shares | Mapping[Any, Any] | None = None,
+        alpha: Epsilon | None = None,
+        rows: int | None = None,
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
-    ) -> Plan:
-        """Plan `df.blowfish.hist`; `post` and `name` change nothing here."""
-        return plan_hist(
-            self.policy, columns, epsilon=epsilon, bins=bins, strategy=strategy, scope=self.scope
-        )
+    ) -> Any:
+        """Plan `df.blowfish.hist`; `post` and `name` change nothing, `rows` only where a prior is given.
+
+        Returns:
+            A `Plan`; under a weaker promise, with a prior, an `Apart`, which reads alike.
+        """
+        asked: dict[str, Any] = {"epsilon": epsilon, "bins": bins, "strategy": strategy, "scope": self.scope}
+        if is_told(strategy, prior=prior, alpha=alpha):
+            asked |= {"prior": prior, "alpha": alpha, "rows": self.rows if rows is None else rows}
+            return plan_told(self.policy, columns, **asked)
+        return plan_hist(self.policy, columns, **asked)
 
     def cumhist(
         self,
@@ -143,10 +155,19 @@ class Planner:
         *,
         epsilon: Epsilon = 1,
         strategy: Strategy = "auto",
+        scenario: Scenario | None = None,
+        rows: int | None = None,
         post: bool = True,  # noqa: ARG002  taken so that a call can be copied
         name: str | None = None,  # noqa: ARG002
-    ) -> Plan:
-        """Plan `df.blowfish.count`; `post` and `name` change nothing here."""
+    ) -> Any:
+        """Plan `df.blowfish.count`; `post` and `name` change nothing, `rows` only with a scenario.
+
+        Returns:
+            A `Plan`; under a weaker promise, with a scenario, an `Apart`, which reads alike.
+        """
+        if is_sized(strategy, scenario=scenario):
+            many, scope = self.rows if rows is None else rows, self.scope
+            return plan_wasserstein(self.policy, scenario, epsilon=epsilon, scope=scope, rows=many)
         return plan_count(self.policy, epsilon=epsilon, strategy=strategy, scope=self.scope)
 
     def sum(
@@ -175,6 +196,37 @@ class Planner:
         """Plan `df.blowfish.mean`; its error is known where `rows` is and all of them are averaged."""
         many = self.rows if rows is None else rows
         return plan_mean(
+            self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=many
+        )
+
+    def logsum(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+        rows: int | None = None,
+    ) -> Plan:
+        """Plan `df.blowfish.logsum`; `post`, `name` and `rows` change nothing here."""
+        return plan_logsum(
+            self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=rows
+        )
+
+    def geomean(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon = 1,
+        strategy: Strategy = "auto",
+        post: bool = True,  # noqa: ARG002  taken so that a call can be copied
+        name: str | None = None,  # noqa: ARG002
+        rows: int | None = None,
+    ) -> Plan:
+        """Plan `df.blowfish.geomean`; its error, a share of the answer, is known where `rows` is."""
+        many = self.rows if rows is None else rows
+        return plan_geomean(
             self.policy, columns, epsilon=epsilon, strategy=strategy, scope=self.scope, rows=many
         )
 

@@ -16,6 +16,7 @@ from pandas_blowfish.errors import (
     ArgumentTypeError,
     BudgetMismatchError,
     FactMismatchError,
+    FrameError,
     LedgerNotFoundError,
     NotProtectedError,
     PolicyMismatchError,
@@ -144,6 +145,9 @@ def _bound(
     with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
     if found is None:
+        if promise.chain is not None and promise.chain.length != count.rows(frame):
+            fix = "state the number of rows: bf.Markov(..., length=len(frame))."
+            raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         key, clip = seal.new_key(), stated["outside"] == "clip"
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order

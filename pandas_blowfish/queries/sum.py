@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, UnboundedColumnError
+from pandas_blowfish.infer.logs import LOGS, exponentials, logs_of
 from pandas_blowfish.infer.middles import facts
 from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.infer.total import Estimated, instants
@@ -44,7 +45,7 @@ def plan_totals(
     """Return the plan of sums or means of columns in a scope.
 
     Args:
-        verb: "sum" or "mean".
+        verb: "sum" or "mean", or "logsum" or "geomean", which are those of logarithms.
         policy: The promise.
         columns: A name, or a list of them.
         epsilon: What it may cost.
@@ -66,8 +67,9 @@ def plan_totals(
     listed = not isinstance(columns, str)
     query: dict[str, Any] = {"verb": verb, "columns": names, "strategy": chosen, **scope.facts()}
     query |= {"by_column": listed} if len(names) == 1 else {}
-    query |= {"rows": many} if verb == "mean" and many is not None and policy.rows_public else {}
-    asked = Totals(verb, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
+    added = LOGS.get(verb, verb)
+    query |= {"rows": many} if added == "mean" and many is not None and policy.rows_public else {}
+    asked = Totals(added, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
     return choose(policy, [asked], spend, query=query, strategy=chosen)
 
 
@@ -84,9 +86,13 @@ def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataF
         zone = getattr(measured.columns[0].attribute, "tz", None)
         value = instants(np.tile(starts, groups), solved.offsets, zone)
         std = pd.to_timedelta(np.rint(np.minimum(std, 2.0**62)), unit="ns")
-    errors = solved.std[(solved.std > 0) & np.isfinite(solved.std)]
+    if plan.query["verb"] == "geomean":
+        value, std = exponentials(value, std)
+    errors = std if plan.query["verb"] == "geomean" else solved.std
+    errors = errors[(errors > 0) & np.isfinite(errors)]
     more = {
         **facts(measured, solved.counts),
+        **logs_of(plan.query["verb"]),
         "by_column": bool(plan.query.get("by_column", len(measured.columns) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),
@@ -107,6 +113,20 @@ def rows_of(rows: Any) -> int | None:
 
 def _check(verb: str, attribute: Attribute) -> None:
     """Refuse columns that cannot be added up."""
+    logs = isinstance(attribute, Unbounded) and attribute.log
+    if verb in LOGS and not logs:
+        raise ArgumentError(
+            "columns",
+            f"the logarithms of {attribute.name!r} have no bound that its secret gives",
+            fix="declare metadata=bf.relative_error(...), and no bounds; or ask for its sum or mean.",
+        )
+    if logs and verb not in LOGS:
+        other = {"sum": "logsum", "mean": "geomean"}[verb]
+        raise UnboundedColumnError(
+            attribute.name,
+            "and its secret is a relative error: the larger a value, the more its row could change the "
+            f"answer; ask for its {other}, or declare bounds",
+        )
     if attribute.kind in ("category", "string"):
         raise ArgumentError(
             "columns",

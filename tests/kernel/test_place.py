@@ -6,8 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_blowfish.errors import DeclaredValueError
-from pandas_blowfish.kernel.place import MISSING, OUTSIDE, bounds, instants, missing_code, numbers
+from pandas_blowfish.errors import DeclaredValueError, FrameError
+from pandas_blowfish.kernel.place import (
+    MISSING,
+    OUTSIDE,
+    bounds,
+    farthest,
+    instants,
+    missing_code,
+    numbers,
+    told_apart,
+)
+from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import from_dict, integers, numeric_attribute
 
 
@@ -126,3 +136,19 @@ def test_floats_beyond_2_50_steps_are_outside_or_clipped():
     assert (numbers(np.array([2**48]), column, False) == OUTSIDE).all()
     moments = instants(np.array([2**60]), "ns", False, from_dict("x", {"type": "datetime"}), False)
     assert moments.view(np.float64).tolist() == [2.0**60]
+
+
+@pytest.mark.parametrize("clip", [False, True])
+def test_only_positive_numbers_have_logarithms(clip):
+    """Zero, negative numbers and infinities are outside, whatever is clipped; positive floats are inside."""
+    column = Unbounded("x", "float", True, Fraction(1, 1000), log=True)
+    data = np.array([5e-324, 1.0, 1.7976931348623157e308, 0.0, -0.0, -1.0, np.inf, -np.inf, np.nan])
+
+    codes = numbers(data, column, clip)
+
+    assert codes[:3].view(np.float64).tolist() == data[:3].tolist()
+    assert (codes[3:8] == OUTSIDE).all()
+    assert codes[8] == missing_code(column)
+    assert told_apart(column, whole=False) == data[2]
+    with pytest.raises(FrameError, match="pandas and PyArrow only"):
+        farthest(column, whole=False)

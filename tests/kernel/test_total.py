@@ -1,6 +1,8 @@
 """Sums of weights are those of Python's integers, whatever the storage, chunks and sizes."""
 
+import math
 import random
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.kernel import total as module
 from pandas_blowfish.kernel.count import counted
-from pandas_blowfish.kernel.total import lattice_numbers
+from pandas_blowfish.kernel.total import lattice_numbers, log_numbers
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.policy.logs import log_reach
 from pandas_blowfish.queries.scope import Scope
 
 
@@ -165,3 +168,68 @@ def test_neighbours_move_a_sum_by_the_longest_edge_at_most():
         one, two = lattice_numbers(np.array([value, other]), column).tolist()
 
         assert abs(one - two) <= -(-theta // step)
+
+
+def _edges(step, many, seed):
+    """Return floats at and around the exponentials of random edges, and the ends of floats."""
+    draw = random.Random(seed)
+    values = [5e-324, 1e-323, 2.2e-308, 1.7976931348623157e308, 1.0, 2.0, 0.5]
+    values += [math.nextafter(1.0, 0), math.nextafter(1.0, 2), math.nextafter(math.nextafter(1.0, 0), 0)]
+    for _ in range(many):
+        span = draw.choice([700, 50, 1, 1e-3])
+        cell = math.floor(draw.uniform(-1, 1) * span / step)
+        with localcontext() as context:
+            context.prec = 40
+            edge = float((Decimal(cell) * Decimal(step.numerator) / Decimal(step.denominator)).exp())
+        around = [edge]
+        for _ in range(2):
+            around = [math.nextafter(around[0], 0), *around, math.nextafter(around[-1], math.inf)]
+        values += around
+    return values
+
+
+@pytest.mark.parametrize("step", ["1", "0.1", "1/3", "0.0000001", "0.000000001"])
+def test_log_numbers_match_decimals_at_edges(step):
+    """Subnormal floats, the largest ones, and those next to edges: the cell is the exact one."""
+    step = Fraction(step)
+    values = _edges(step, 150, str(step))
+
+    found = log_numbers(np.array([*values, 0.0, -1.0]), step).tolist()
+
+    with localcontext() as context:
+        context.prec = 60
+        for value, number in zip(values, found, strict=False):
+            quotient = Decimal(value).ln() * Decimal(step.denominator) / Decimal(step.numerator)
+            assert number == int(quotient.to_integral_value(rounding="ROUND_FLOOR")), value
+    assert found[-2:] == [0, 0]
+
+
+@pytest.mark.parametrize("c", ["0.9", "0.5", "0.9999"])
+@pytest.mark.parametrize("step", ["0.1", "0.000001", "0.000000001"])
+def test_log_numbers_reach(c, step):
+    """Floats within the factor are at most the reach apart, at edges, and some are just that."""
+    c, step = Fraction(c), Fraction(step)
+    low = np.array([x for x in _edges(step, 150, f"{c} {step}") if 1e-300 < x < 1e290])
+    high = np.array([float(Fraction(x) * c**-4) for x in low.tolist()])
+    reach = log_reach(c, step)
+
+    apart = log_numbers(high, step) - log_numbers(low, step)
+
+    assert apart.max() == reach
+    assert apart.min() >= reach - 1
+
+
+def test_log_numbers_do_not_trust_a_logarithm(monkeypatch):
+    """Whatever a library's logarithm is off by, within 4 units in the last place: the same cells."""
+    step, values = Fraction(1, 10**9), np.array(_edges(Fraction(1, 10**9), 100, "off"))
+    right = log_numbers(values, step)
+    exactly = np.log
+    draw = np.random.default_rng(2)
+
+    def off(data):
+        found = exactly(data)
+        return found + draw.integers(-4, 5, len(found)) * np.spacing(np.abs(found))
+
+    monkeypatch.setattr(module.np, "log", off)
+    for _ in range(5):
+        assert (log_numbers(values, step) == right).all()

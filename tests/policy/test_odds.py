@@ -173,12 +173,14 @@ def test_being_there_at_all():
         hidden.odds({"age": 340}, None, 1)
 
 
-def test_a_column_without_bounds_has_no_cells():
-    """Typed, with the fix."""
-    policy = bf.Policy(pa.DataFrameSchema({"x": pa.Column(float, metadata=bf.threshold(10))}))
+def test_a_column_without_bounds_has_steps_if_it_is_alone():
+    """As many as its distance needs; in a joint secret it has no cells: typed, with the fix."""
+    schema = pa.DataFrameSchema({name: pa.Column(float, metadata=bf.threshold(10)) for name in "xy"})
+    alone, joint = bf.Policy(schema), bf.Policy(schema, secrets={("x", "y"): bf.threshold(10)})
 
+    assert alone.odds({"x": 1}, {"x": 32}, 1).distance == 4
     with pytest.raises(UnboundedColumnError, match="in_range"):
-        policy.odds({"x": 1}, {"x": 2}, 1)
+        joint.odds({"x": 1, "y": 1}, {"x": 2, "y": 1}, 1)
 
 
 def test_facts_that_tie_rows_are_said():

@@ -11,6 +11,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, EpsilonError
 from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.policy.secret import relative_error
 from pandas_blowfish.queries.call import VERBS, parse_call
 
 POLICY = bf.datasets.patients_policy()
@@ -28,6 +29,9 @@ DATES = bf.Policy(
             from_dict("code", {"type": "string", "values": ["01", "@x", "é"]}),
         )
     )
+).plan
+PRICES = bf.Policy(
+    Domain((from_dict("price", {"type": "float"}),)), secrets={"price": relative_error("0.9")}
 ).plan
 EIGHTEEN, SEXES, DAY, EDGE = 18, {"M", "F"}, pd.Timestamp("2026-02-01", tz="UTC"), Fraction(1, 3)
 
@@ -64,6 +68,8 @@ PLANS = {
     "sum by column": PLAN.sum(["income"]),
     "mean": PLAN.mean(["age", "income"], rows=20_000),
     "mean of some": PLAN.where("sex == 'F'").mean("age"),
+    "logsum": PRICES.logsum("price", epsilon="1/3"),
+    "geomean": PRICES.geomean(["price"], rows=7),
     "kmeans": PLAN.kmeans(["age", "income"], 3),
     "kmeans, scaled": PLAN.where("age > 3").kmeans(
         ["age", "income"], 2, scale={"age": 1, "income": 0.1}, rows=50
@@ -76,7 +82,7 @@ PLANS = {
 def test_what_a_plan_prints_is_the_same_plan(case):
     """The text of every verb's plan asks the same question at the same epsilon, and prints itself."""
     plan = PLANS[case]
-    planner = PLAN if plan.policy == POLICY else DATES
+    planner = next(each for each in (PLAN, DATES, PRICES) if each.policy == plan.policy)
 
     again = parse_call(plan.call).on(planner)
 

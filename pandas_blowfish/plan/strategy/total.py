@@ -30,6 +30,11 @@ PROOF = (
     "rows by at most {sensitivity} in L1 and, with the scales {scales}, loses at most epsilon = {epsilon}. "
     "Rows of scale 0 are the same in all neighbouring tables and cost nothing."
 )
+PROOF_HIDDEN = (
+    " The total itself is secret: two totals that must look alike are at most {hidden} units apart (three "
+    "times delta, rounded up), and what is released depends on the rows by their total alone, so that under "
+    "either statement it is a mixture over such totals, and its odds change by exp(epsilon) at most."
+)
 PROOF_EXACT = (
     "No edge of the policy changes any of these sums: they are the same in all neighbouring tables, so they "
     "are released exactly and cost nothing."
@@ -70,14 +75,18 @@ class Sums:
             than sums do, and where sums are measured from.
         index: The index of the answers.
         rows: The number of rows, where it is known.
+        hidden: How far apart, in units, totals can lie that a secret of the whole table does not let be told
+            apart; 0 without one. Then there is one column, and one group of all rows.
 
     Proof note:
-        Requires: no touched facts; `shifts` as its note says.
-        Ensures:  privacy loss <= epsilon.
-        Because:  scales are in proportion to what an edge can change each total, times one factor for which
-                  the bound of `Shifts.loss` is exactly epsilon, in fractions. Totals that no edge changes,
-                  and groups that no row can be in, have scale 0.
-        Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances
+        Requires: no touched facts; `shifts` as its note says; of hidden totals `Aggregate.distance`.
+        Ensures:  privacy loss <= epsilon, over edges and between any two totals `hidden` units apart.
+        Because:  scales are in proportion to what an edge can change each total, or to what is hidden where
+                  that is more, times one factor for which the bound of `Shifts.loss` is exactly epsilon, in
+                  fractions, or the loss between hidden totals is. Totals that no edge changes, and groups
+                  that no row can be in, have scale 0.
+        Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances,
+                  tests/plan/test_guarded.py::test_the_larger_of_both
     """
 
     verb: str
@@ -89,6 +98,7 @@ class Sums:
     split: tuple[Fraction, str]
     index: pd.Index[Any]
     rows: int | None = None
+    hidden: int = 0
 
     name = "total"
     proof_id = "total"
@@ -143,21 +153,26 @@ class Sums:
         if not self.occupied.any():
             return (Fraction(0),) * len(self.totals)
         sums = len(self.columns)
-        return tuple(
+        found = tuple(
             Fraction(peak) * (self.split[0] if number >= sums else 1)
             for number, peak in enumerate(self.moved.peaks)
         )
+        return (max(found[0], Fraction(self.hidden)), *found[1:])
 
     @cached_property
     def total_scales(self) -> tuple[Fraction, ...]:
         """Return the scale of each total, as large as epsilon asks for."""
-        loss = self.moved.loss([1 / factor if factor else Fraction(0) for factor in self._factors])
+        loss = self._loss([1 / factor if factor else Fraction(0) for factor in self._factors])
         return tuple(factor * loss / self.epsilon for factor in self._factors)
 
     @cached_property
     def sensitivity(self) -> Fraction:
         """Return the largest L1 change of the noisy rows between neighbours, in units, or a bound on it."""
-        return self.moved.loss([Fraction(int(factor > 0)) for factor in self._factors])
+        return self._loss([Fraction(int(factor > 0)) for factor in self._factors])
+
+    def _loss(self, rates: list[Fraction]) -> Fraction:
+        """Return what an edge, or two hidden totals, lose when a change by 1 of total t loses rates[t]."""
+        return max(self.moved.loss(rates), self.hidden * rates[0])
 
     @cached_property
     def scales(self) -> Scales:
@@ -173,7 +188,8 @@ class Sums:
         if self.sensitivity == 0:
             return PROOF_EXACT
         scales = ", ".join(str(scale) for scale in self.total_scales)
-        return PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        said = PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        return said + PROOF_HIDDEN.format(hidden=self.hidden) if self.hidden else said
 
     @cached_property
     def variances(self) -> NDArray[np.float64]:

@@ -1,0 +1,69 @@
+"""Plans under a secret of the whole table: the total itself, and nothing else. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from pandas_blowfish.errors import SecretError
+from pandas_blowfish.plan.chained import chained
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.strategy.total import Sums
+from pandas_blowfish.plan.totals import Totals
+from pandas_blowfish.policy.policy import Policy
+
+MORE = " Only one release of a dataset is covered by this argument."
+
+
+class Guarded(Plan):
+    """The release of a total that is secret to within some delta, and of each record's secrets."""
+
+    def privacy_loss(self) -> Fraction | float:
+        """Return the larger of the largest loss over the policy's edges and that over totals to be hidden.
+
+        Without bounds there are no cells to enumerate: of edges it is the bound that the noise is sized by.
+        """
+        measured = self.measurement
+        assert isinstance(measured, Sums)
+        scale = measured.total_scales[0]
+        if all(attribute.bounded for attribute in self.domain):
+            own = super().privacy_loss()
+        else:
+            own = measured.moved.loss([1 / each if each else Fraction(0) for each in measured.total_scales])
+        return max(own, measured.hidden / scale)
+
+    @property
+    def proof(self) -> str:
+        """Return the privacy argument in one paragraph."""
+        return super().proof + MORE
+
+    def facts(self) -> dict[str, str]:
+        """Return what an analyst reads before spending."""
+        return {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
+
+
+def plan_type(policy: Policy, asked: Sequence[Any]) -> type[Plan]:
+    """Return what plans of a question are, or raise where it is about more than a secret total.
+
+    Proof note:
+        Requires: nothing.
+        Ensures:  under a policy with a secret total every plan's answer is a function of that total, of the
+                  public number of rows, and of noise.
+        Because:  it is the sum or the mean of that column alone, over all rows, none of them missing.
+        Checked:  tests/plan/test_guarded.py::test_all_but_the_total_is_refused
+    """
+    if policy.chain is not None:
+        return chained(policy, asked)
+    if not policy.aggregates:
+        return Plan
+    secret = policy.aggregates[0]
+    for each in asked:
+        whole = isinstance(each, Totals) and not each.tally.binnings and each.tally.condition is None
+        if not whole or [attribute.name for attribute in each.attributes] != [secret.column]:
+            what = (
+                f"{secret.text} is secret, and any other release, even an exact and free one, may tell of it"
+            )
+            fix = f"ask for sum({secret.column!r}) or mean({secret.column!r}) of all rows, and nothing else."
+            raise SecretError(secret.column, what, fix=fix)
+    return Guarded

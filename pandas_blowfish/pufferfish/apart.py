@@ -1,0 +1,138 @@
+"""One release under another promise than the policy's, before it is made. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish import markup
+from pandas_blowfish.plan.call import call_text
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.pufferfish.certified import Certified, certain
+from pandas_blowfish.pufferfish.wasserstein import Wasserstein
+
+ALONE = "It is one per dataset: its epsilon does not add up with that of any other release."
+COVERED = "The budget does not cover it: epsilons of other releases say nothing about what is lost together."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Apart:
+    """One release that the ledger keeps apart.
+
+    Attributes:
+        policy: The policy of the rows, whose promise this is not.
+        tally: What is counted.
+        epsilon: What it may lose, of its own promise.
+        query: The question as plain data.
+        told: How counts are told: `Certified`, or with the noise of `Wasserstein`.
+    """
+
+    policy: Policy
+    tally: Tally
+    epsilon: Fraction
+    query: Mapping[str, Any]
+    told: Certified | Wasserstein
+
+    @property
+    def strategy(self) -> str:
+        """Return the name of the mechanism."""
+        return self.told.kind if isinstance(self.told, Certified) else "wasserstein"
+
+    @property
+    def cost(self) -> Fraction:
+        """Return what the ledger writes down, apart from what was spent."""
+        return self.epsilon
+
+    @property
+    def scale(self) -> Fraction:
+        """Return the noise scale."""
+        return 1 / self.told.rate if isinstance(self.told, Certified) else self.told.scale
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return what the noise is sized by: one count, or how far apart laws of the answer lie."""
+        return Fraction(1) if isinstance(self.told, Certified) else Fraction(self.told.distance)
+
+    @property
+    def domain(self) -> Domain:
+        """Return the columns the release looks at, and their cells."""
+        return self.tally.domain
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+        return self.tally.index
+
+    @property
+    def call(self) -> str:
+        """Return the question as the call that asks it."""
+        return call_text(self.query, self.epsilon)
+
+    @property
+    def std(self) -> NDArray[np.float64]:
+        """Return the standard error of each answer that is not told exactly."""
+        return np.full(len(self.index), math.sqrt(variance(self.scale)))
+
+    @cached_property
+    def mse(self) -> float:
+        """Return the expected squared error, mean over the answers; of `Certified` if the prior is right."""
+        if isinstance(self.told, Certified):
+            return float(self.told.variances.mean())
+        return variance(self.scale)
+
+    @property
+    def guarantee(self) -> tuple[str, ...]:
+        """Return in plain sentences what is promised, to whom, and what is not."""
+        if isinstance(self.told, Certified):
+            return (*self.told.guarantee, COVERED)
+        return (
+            f"The answer changes the odds between the two statements of each stated pair by at most "
+            f"exp({self.epsilon}), for anyone who believes one of the stated priors.",
+            "This is weaker than a Blowfish policy where a prior is left out: nothing is promised against "
+            "it, nor where the table is none of those that are listed.",
+            ALONE,
+            COVERED,
+        )
+
+    @property
+    def proof(self) -> str:
+        """Return the privacy argument in one paragraph."""
+        return " ".join(self.guarantee)
+
+    def facts(self) -> dict[str, str]:
+        """Return what an analyst reads before spending."""
+        facts = {
+            "query": self.call,
+            "answers": f"{len(self.index):,}",
+            "strategy": self.strategy,
+            "costs": f"epsilon {self.epsilon}, kept apart from the budget, once a dataset",
+            "noise": f"discrete Laplace, scale {self.scale}",
+            "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared)",
+        }
+        if isinstance(self.told, Certified):
+            low, high = self.told.intervals
+            shares = np.array([float(share) for share in self.told.prior[: len(low)]])
+            expected = np.rint(shares * self.told.n)
+            chance = np.where(low <= high, certain(expected, low, high, self.told.rate), 0.0)
+            facts["told exactly"] = f"a count as expected, with a probability of {chance.mean():.3f}"
+            facts["typical error"] += ", if the prior is right"
+        else:
+            facts["distance"] = f"{self.told.distance}: how far answers lie apart between two statements"
+        return facts | {"promise": " ".join(self.guarantee)}
+
+    def __repr__(self) -> str:
+        return markup.text_facts(self.facts(), "Plan, apart")
+
+    def _repr_html_(self) -> str:
+        return markup.card("Plan, apart", markup.facts_table(self.facts()))
