@@ -245,18 +245,18 @@ class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 
     about = "is closed"
+    fix = "a release with a name= stays readable; another dataset name is a new budget, on the record."
 
     def __init__(self, dataset: str, reason: str, *, for_good: bool = False) -> None:
         self.dataset, self.reason, self.for_good = dataset, reason, for_good
-        fix = "no total opens it again; releases that have a name= stay readable, and another dataset name "
-        fix = fix + "is a new budget, on the record." if for_good else ""
+        fix = f"no total opens it again; {self.fix}" if for_good else ""
         super().__init__(_message(f"dataset {dataset!r} {self.about}: {reason}.", fix=fix))
 
 
 class OnceError(ClosedDatasetError):
     """A dataset has had the one release that its promise allows."""
 
-    about = "does not take this release"
+    about, fix = "does not take this release", "a name= finds the first one again."
 
 
 class FactsChangedError(LedgerError):

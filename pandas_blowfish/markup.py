@@ -190,11 +190,19 @@ def text_facts(facts: Mapping[Any, object], title: str = "", *, most: int = 400)
     """
     names = [one_line(key, 40) for key in facts]
     width = max(map(len, names), default=0)
-    lines = [
-        f"  {name.ljust(width)}  {one_line(value, most)}".rstrip()
-        for name, value in zip(names, facts.values(), strict=True)
-    ]
+    lines = []
+    for name, value in zip(names, facts.values(), strict=True):
+        for at, each in enumerate(_sentences(value)):
+            lines.append(f"  {('' if at else name).ljust(width)}  {one_line(each, most)}".rstrip())
     return "\n".join([title, *lines] if title else lines)
+
+
+def _sentences(value: object) -> list[object]:
+    """Return a list of sentences as it is, to be shown a line each; anything else is one line."""
+    listed = isinstance(value, (list, tuple)) and bool(value)
+    if listed and all(isinstance(each, str) and each.endswith(".") for each in value):  # type: ignore[attr-defined]
+        return list(value)  # type: ignore[call-overload, no-any-return]
+    return [value]
 
 
 _HEAD = f"{_CELL};font-weight:600;border-bottom:{_LINE}"

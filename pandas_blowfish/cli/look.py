@@ -112,7 +112,12 @@ def plan(given: Namespace, screen: Screen) -> int:
             planner = replace(planner, rows=given.rows)
         elif call.verb == "kmeans" and "rows" not in call.arguments:
             call = call.but(rows=given.rows)
-    made: Plan = call.on(planner)
+    made = call.on(planner)
+    if not isinstance(made, Plan):
+        screen.say(made)
+        screen.note("its promise is weaker than the policy's: `release` refuses it, Python does not")
+        screen.finish({"query": made.call, "strategy": made.strategy, "guarantee": list(made.guarantee)})
+        return exits.OK
     if given.rmse is not None:
         made = made.at(made.epsilon_for(rmse=given.rmse))
     screen.say(made)

@@ -36,6 +36,7 @@ from pandas_blowfish.queries.marginal import table_keys
 from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
+WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise
 MEANS = ("mean", "geomean")  # whose plans say a number of rows, which no name does
 
 
@@ -117,11 +118,11 @@ def _planned(
     """Return one query planned, with what could stop it later looked at now."""
     if ask.call.epsilon is None:
         epsilon_of(None)  # raises: what a release costs is said
-    ask.call.require_rows(planner.rows)
-    plan = ask.call.on(planner)
-    if not isinstance(plan, Plan):
+    if (strategy := ask.call.arguments.get("strategy")) in WEAKER:
         fix = "release it in Python: its promise is weaker than the policy's, and is to be read first."
-        raise ArgumentError("strategy", f"{plan.strategy!r} is kept apart from the budget", fix=fix)
+        raise ArgumentError("strategy", f"{strategy!r} is kept apart from the budget", fix=fix)
+    ask.call.require_rows(planner.rows)
+    plan: Plan = ask.call.on(planner)
     require_drawable(plan)
     if ask.call.verb == "kmeans":
         require_clusters()

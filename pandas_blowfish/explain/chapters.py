@@ -33,6 +33,16 @@ KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact":
 KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
 
 
+def uncovered(account: Account) -> list[str]:
+    """Return what the promise of the policy does not cover, a sentence for each release kept apart."""
+    return [
+        f"Entry {line.id} is a release under a weaker promise ({line.strategy}, epsilon "
+        f"{amount(line.epsilon)}): the budget does not cover it, and no factor here says what it tells."
+        for line in account.lines
+        if line.kind == "apart" and line.epsilon is not None
+    ]
+
+
 def promised(account: Account) -> dict[str, Html]:
     """Return the chapters about the policy: its words, its odds, its findings."""
     policy = account.policy
@@ -62,6 +72,8 @@ def _promise(policy: Policy) -> Html:
             "What is kept from whoever sees the releases",
         ),
         *([element("p", f"and {left:,} more columns.")] if left > 0 else []),
+        *[element("p", f"Secret besides: {each.describe()}.") for each in policy.aggregates],
+        *([element("p", f"Rows tell of each other: {policy.chain.describe()}.")] if policy.chain else []),
         *(
             [element("p", known), element("ul", *facts)]
             if facts

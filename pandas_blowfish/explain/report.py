@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.explain.chapters import budget, promised
+from pandas_blowfish.explain.chapters import budget, promised, uncovered
 from pandas_blowfish.explain.listing import released
 from pandas_blowfish.explain.style import CSS, POLICY
 from pandas_blowfish.explain.trust import limits, verified
@@ -109,6 +109,7 @@ def _opening(account: Account) -> list[Html]:
     used, total = amount(account.spent), amount(account.total)
     spent = f"{used} of the budget of {total} is spent, {amount(left)} is left"
     facts = [sound, element("li", spent, *_shut(account))]
+    facts += [element("li", _word(each, good=False)) for each in uncovered(account)]
     disagree = sum(not each.agrees for each in account.releases)
     if disagree:
         text = f"{disagree:,} of the releases given for this page do not agree with the ledger"

@@ -17,6 +17,7 @@ from pandas_blowfish.kernel.storage import answered
 from pandas_blowfish.progress import told
 
 ROWS = 1 << 20  # of a batch
+AHEAD = {"batch_readahead": 4, "fragment_readahead": 2}  # read before they are asked for: less memory
 COUNT = "blowfish rows"
 
 
@@ -100,7 +101,7 @@ class Batches(Pieces):
 
         names = list(dict.fromkeys(columns))
         if self.is_files:
-            source = acero.Declaration("scan", acero.ScanNodeOptions(self.native, columns=names))
+            source = acero.Declaration("scan", acero.ScanNodeOptions(self.native, columns=names, **AHEAD))
         else:
             source = acero.Declaration(
                 "table_source", acero.TableSourceNodeOptions(self.native.select(names))
@@ -113,7 +114,7 @@ class Batches(Pieces):
 
     def _batches(self, names: list[str]) -> Iterator[Any]:
         if self.is_files:
-            return iter(self.native.to_batches(columns=names, batch_size=ROWS))
+            return iter(self.native.to_batches(columns=names, batch_size=ROWS, **AHEAD))
         return iter(self.native.select(names).to_batches(max_chunksize=ROWS))
 
 

@@ -206,9 +206,9 @@ def farthest(attribute: Unbounded, *, whole: bool) -> int | float:
     """
     if attribute.log:
         raise FrameError(
-            f"column {attribute.name!r} has a relative error and no bounds: pandas and PyArrow only",
+            f"column {attribute.name!r} has a relative error and no bounds: pandas, PyArrow and Dask only",
             columns=[attribute.name],
-            fix="protect a pandas frame or a pyarrow table, or declare bounds and a step.",
+            fix="protect a frame of these, or declare bounds and a step.",
         )
     return told_apart(attribute, whole=whole)
 

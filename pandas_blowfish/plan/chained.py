@@ -41,9 +41,19 @@ class Chained(Plan):
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
-        used = self.quilt.quilts[0]
-        said = f"measured at {self.quilt.rate}, for {used.card:,} rows depend on each other"
-        return {**super().facts(), "chain": said}
+        used, times = self.quilt.quilts[0], float(self.epsilon / self.quilt.rate)
+        said = f"{used.card:,} rows depend on each other: {times:,.3g} times the noise of independent rows"
+        return {**super().facts(), **({"chain": said} if self.sensitivity else {})}
+
+    @property
+    def guarantee(self) -> tuple[str, ...]:
+        """Return what is promised of rows that follow each other."""
+        assert self.policy.chain is not None
+        return (
+            f"{self.policy.chain.describe().capitalize()}: odds between any two values of a row change by at "
+            f"most exp({self.epsilon}), for anyone who believes that, other rows and all.",
+            "Nothing is promised against who believes another chain.",
+        )
 
 
 def rate_of(policy: Policy, epsilon: Fraction) -> Fraction:

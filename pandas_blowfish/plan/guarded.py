@@ -38,9 +38,19 @@ class Guarded(Plan):
         """Return the privacy argument in one paragraph."""
         return super().proof + MORE
 
+    @property
+    def guarantee(self) -> tuple[str, ...]:
+        """Return what is promised besides the secrets of each row."""
+        said = self.policy.aggregates[0].describe()
+        return (
+            f"Nobody can tell {said} from a total up to as far beyond: odds change by exp({self.epsilon}).",
+            "One release is made of a dataset: another would not add up.",
+        )
+
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
-        return {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
+        told = {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
+        return {name: value for name, value in told.items() if name != "exact for free"}
 
 
 def plan_type(policy: Policy, asked: Sequence[Any]) -> type[Plan]:

@@ -115,6 +115,11 @@ class Plan:
         return self.price.proof + self.measurement.proof
 
     @property
+    def guarantee(self) -> tuple[str, ...]:
+        """Return what is promised besides the policy's edges, in sentences; nothing for most policies."""
+        return ()
+
+    @property
     def values(self) -> int | None:
         """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh.
 

@@ -36,6 +36,9 @@ def fitted(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
     """Return an absolute or relative error in its one plain form, or raise where it does not fit."""
     if secret["secret"] == ABSOLUTE:
         k = _k(secret, attribute)
+        if isinstance(attribute, Unbounded) and attribute.kind == "float" and attribute.step > k:
+            what = f"its cells of {plain(attribute.step)} are wider than the error {plain(k)}"
+            raise SecretError(attribute.name, what, fix=f"bf.absolute_error({plain(k)!r}, step=...)")
         return {**secret, "k": span_text(k) if attribute.kind == "datetime" else plain(k)}
     c, name = c_of(secret, attribute.name), attribute.name
     if attribute.kind not in ("integer", "float"):
@@ -111,7 +114,8 @@ def logged(domain: Domain, secrets: Mapping[str, Mapping[str, Any]]) -> Domain:
         domain: The declared columns.
         secrets: The secret that each column has by itself, with the step it states, if any.
     """
-    return replace(domain, attributes=tuple(_logs(each, secrets.get(each.name, {})) for each in domain))
+    found = tuple(_logs(each, secrets.get(each.name, {})) for each in domain)
+    return domain if found == tuple(domain) else replace(domain, attributes=found)
 
 
 def c_of(secret: Mapping[str, Any], name: str) -> Fraction:

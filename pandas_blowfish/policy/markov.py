@@ -14,6 +14,7 @@ from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.exact import canonical_value, exact, plain
 
 Vector = tuple[Fraction, ...]
+_NEARLY = Fraction(1, 10**9)  # what sums of floats may be off by
 _MOST = 200  # values: the stationary law of more takes too long to solve exactly
 
 
@@ -52,7 +53,8 @@ class Markov:
         size = len(rows)
         if not 2 <= size <= _MOST or any(len(row) != size for row in rows):
             raise ArgumentError("transition", f"it is not square, with 2 to {_MOST} values")
-        matrix = tuple(_law(row, "transition") for row in rows)
+        labels = range(size) if names is None else names
+        matrix = tuple(_law(row, "transition", f" of {at!r}") for at, row in zip(labels, rows, strict=True))
         first = None if initial is None else _initial(initial, names, size)
         many = None if length is None else _length(length)
         items = {"column": column, "transition": matrix, "initial": first, "values": names, "length": many}
@@ -226,16 +228,14 @@ def _initial(initial: Any, names: tuple[Any, ...] | None, size: int) -> Vector:
     return _law(numbers, "initial")
 
 
-def _law(numbers: Sequence[Any], argument: str) -> Vector:
-    """Return probabilities as fractions that add up to exactly 1, or raise."""
+def _law(numbers: Sequence[Any], argument: str, what: str = "") -> Vector:
+    """Return probabilities as fractions that add up to 1, or raise; those that nearly do are scaled."""
     law = tuple(exact(number, argument) for number in numbers)
-    if min(law) < 0 or sum(law) != 1:
-        raise ArgumentError(
-            argument,
-            "probabilities are not numbers from 0 that add up to exactly 1",
-            fix='write them as text or fractions, such as ["1/3", "2/3"]',
-        )
-    return law
+    total = sum(law, Fraction(0))
+    if min(law) < 0 or abs(total - 1) > _NEARLY:
+        problem = f"the probabilities{what} are negative, or add up to {float(total):.9g}, not 1"
+        raise ArgumentError(argument, problem, fix='write them as text or fractions, such as ["1/3", "2/3"]')
+    return law if total == 1 else tuple(each / total for each in law)
 
 
 def _stationary(matrix: tuple[Vector, ...]) -> Vector:

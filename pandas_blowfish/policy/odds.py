@@ -235,6 +235,8 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> O
     part = part and first is not None and second is not None  # being there or not is one edge for all
     stated = any(secret["secret"] in MARGINS for secret in policy.secrets.values()) or policy.aggregates
     note = INDEPENDENT[0].upper() + INDEPENDENT[1:] if stated else ""
+    if policy.chain is not None:
+        note = "It holds too for whoever believes that rows follow each other by the stated chain"
     return Odds(first, second, epsilon, distance, _tied(policy, first, second), part, note)
 
 

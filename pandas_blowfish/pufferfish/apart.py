@@ -22,6 +22,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.pufferfish.certified import Certified, certain
 from pandas_blowfish.pufferfish.wasserstein import Wasserstein
 
+SHOWN = 4  # cells of which it is said when they are told exactly
 ALONE = "It is one per dataset: its epsilon does not add up with that of any other release."
 COVERED = "The budget does not cover it: epsilons of other releases say nothing about what is lost together."
 
@@ -110,9 +111,9 @@ class Apart:
         """Return the privacy argument in one paragraph."""
         return " ".join(self.guarantee)
 
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Any]:
         """Return what an analyst reads before spending."""
-        facts = {
+        facts: dict[str, Any] = {
             "query": self.call,
             "answers": f"{len(self.index):,}",
             "strategy": self.strategy,
@@ -121,15 +122,23 @@ class Apart:
             "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared)",
         }
         if isinstance(self.told, Certified):
-            low, high = self.told.intervals
-            shares = np.array([float(share) for share in self.told.prior[: len(low)]])
-            expected = np.rint(shares * self.told.n)
-            chance = np.where(low <= high, certain(expected, low, high, self.told.rate), 0.0)
-            facts["told exactly"] = f"a count as expected, with a probability of {chance.mean():.3f}"
+            facts["told exactly"] = self._told_exactly(self.told)
             facts["typical error"] += ", if the prior is right"
         else:
             facts["distance"] = f"{self.told.distance}: how far answers lie apart between two statements"
-        return facts | {"promise": " ".join(self.guarantee)}
+        return facts | {"promise": list(self.guarantee)}
+
+    def _told_exactly(self, told: Certified) -> str:
+        """Return which counts are told exactly, and how likely that is for those that are expected."""
+        low, high = told.intervals
+        some = np.flatnonzero(low <= high)
+        if not len(some):
+            return "no count, ever: the policy's own release is as accurate, and promises more"
+        shares = np.array([float(told.prior[at]) for at in some])
+        chance = certain(np.rint(shares * told.n), low[some], high[some], told.rate).mean()
+        bands = [f"{self.index[at]} from {low[at]:,} to {high[at]:,}" for at in some[:SHOWN]]
+        more = f" and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
+        return f"{'; '.join(bands)}{more}: mostly (in the middle with a probability of {chance:.3f})"
 
     def __repr__(self) -> str:
         return markup.text_facts(self.facts(), "Plan, apart")

@@ -25,6 +25,7 @@ from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
 
+BESIDE = "entry {}, a release under a weaker promise: this epsilon says nothing about both together"
 FACTS = 12  # public facts that a receipt names
 
 
@@ -145,7 +146,8 @@ def _receipt(
         "outside": binding["outside"],
         "spent": str(spent),
         "remaining": str(total - spent),
-        **({"beside": body["beside"]} if "beside" in body else {}),
+        **({"beside": BESIDE.format(body["beside"])} if "beside" in body else {}),
+        **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
         "name": body.get("name"),
         "version": __version__,
         "time": measured.entry.time,

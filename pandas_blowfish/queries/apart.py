@@ -74,10 +74,11 @@ def plan_told(
     tally = scope.tally(policy, names, cuts)
     if int(tally.labels().min()) < 0:
         raise ArgumentError("bins", "they leave out some values, and a prior is about all rows")
-    shares = _shares(prior, tally)
+    shares = _shares(prior, tally, many)
+    if strategy != "hedging" and alpha is not None:
+        raise ArgumentError("alpha", f"{strategy!r} takes no weight", fix='leave it out, or say "hedging"')
     weight = (ALPHA if alpha is None else alpha) if strategy == "hedging" else None
-    total = sum(shares)
-    told = certify(strategy, [share / total for share in shares], many, spend, weight)  # type: ignore[arg-type]
+    told = certify(strategy, shares, many, spend, weight)  # type: ignore[arg-type]
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "prior": _stated(shares)}
     query |= {} if weight is None else {"alpha": plain(exact(weight, "alpha"))}
     return Apart(policy, tally, spend, {**query, "strategy": strategy, "rows": many}, told)
@@ -87,7 +88,9 @@ def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scop
     """Return the plan of a count with noise sized by the priors of a scenario; see `df.blowfish.count`."""
     if not isinstance(scenario, Scenario):
         raise ArgumentTypeError("scenario", "not a bf.scenario(...)", fix="give scenario=bf.scenario(...)")
-    spend, many = epsilon_of(epsilon), _public_rows(policy, "wasserstein", rows)
+    spend, first = epsilon_of(epsilon), next(iter(scenario.databases), ())
+    known = len(first) if rows is None and isinstance(first, (tuple, list)) else rows
+    many = _public_rows(policy, "wasserstein", known)
     tally = scope.tally(policy, [], None)
     if scope.groups or len(tally.binnings) != 1:
         fix = 'such as where("state == \'ill\'").count(strategy="wasserstein", scenario=...)'
@@ -201,8 +204,8 @@ def _public_rows(policy: Policy, strategy: str, rows: Any) -> int:
     return many
 
 
-def _shares(prior: Any, tally: Tally) -> list[Fraction]:
-    """Return the weight of each bin, in order."""
+def _shares(prior: Any, tally: Tally, rows: int) -> list[Fraction]:
+    """Return the share of each bin, in order; they add up to 1, and are written down for all to read."""
     if prior is None:
         fix = 'give prior= a positive share for each value, such as {"yes": "0.1", "no": "0.9"}'
         raise ArgumentError("prior", "not given", fix=fix)
@@ -211,8 +214,9 @@ def _shares(prior: Any, tally: Tally) -> list[Fraction]:
     if isinstance(prior, Mapping):
         missing = [each for each in index if each not in prior]
         if missing or len(prior) != len(index):
+            named = ", ".join(map(str, index[:6])) + ", ..." * (len(index) > 6)
             problem = f"it names other values than the {len(index):,} bins"
-            raise ArgumentError("prior", problem, allowed="one share for each bin")
+            raise ArgumentError("prior", problem, allowed=f"one share for each of {named}")
         prior = [prior[each] for each in index]
     elif isinstance(prior, np.ndarray):
         prior = prior.ravel().tolist()
@@ -222,9 +226,13 @@ def _shares(prior: Any, tally: Tally) -> list[Fraction]:
     if len(prior) != len(index):
         raise ArgumentError("prior", f"{len(prior):,} shares for {len(index):,} bins")
     shares = [exact(share, "prior") for share in prior]
+    total = sum(shares)
     if len(shares) < 2 or min(shares) <= 0:
-        raise ArgumentError("prior", "not two or more positive shares")
-    return shares
+        raise ArgumentError("prior", "not two or more shares above 0: nobody may be sure of a value")
+    if total == rows > 1 and all(share.denominator == 1 for share in shares):
+        why = "whole numbers that add up to the number of rows: counts of these rows are no prior"
+        raise ArgumentError("prior", why, fix="take what is known without them; the ledger writes it down.")
+    return [share / total for share in shares]
 
 
 def _stated(shares: Sequence[Fraction]) -> list[int | str] | str:

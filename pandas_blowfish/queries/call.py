@@ -19,6 +19,7 @@ from pandas_blowfish.policy.expression import MARKS
 from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.queries.protect import is_name
 
+HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
 SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may say its number of rows
 VERBS = ("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", *SUMMED, "kmeans")
@@ -79,7 +80,7 @@ class Call:
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(digested, [*said, *(named.get(key) for key in ("matrix", "bins", "bounds"))]))
+        return not any(map(digested, [*said, *(named.get(key) for key in HASHED)]))
 
     def named(self, name: str | None) -> Call:
         """Return the same query kept under a name."""
@@ -106,7 +107,7 @@ class Call:
         if not self.replayable:
             raise ArgumentError(
                 "query",
-                "it names its matrix, bins or bounds by their hash alone, so nobody can tell what to ask",
+                "it names its matrix, bins, bounds, prior or scenario by a hash: nobody can tell what to ask",
                 fix="write them out, or ask the verb in Python, where a name finds the release again.",
             )
         steps = self.steps if isinstance(target, Planner) else self._released(target)

@@ -156,7 +156,8 @@ def _row(entry: Entry) -> tuple[Any, ...]:
     """Return a charge as a view shows it."""
     body = entry.body
     name, query = markup.one_line(body.get("name") or "", 40), markup.one_line(body.get("call") or "", 120)
-    return entry.id, name, query, str(body.get("epsilon")), entry.time[:16].replace("T", " ")
+    cost = f"{body.get('epsilon')}{' (apart, not of the budget)' if entry.kind == 'apart' else ''}"
+    return entry.id, name, query, cost, entry.time[:16].replace("T", " ")
 
 
 Budget.view, Ledger.view = budget_html, ledger_html

@@ -285,3 +285,20 @@ def test_a_plan_whose_noise_cannot_be_drawn(folder, run):
     assert as_json.document["drawable"] is False
     assert fine.document["drawable"] is True
     assert not fine.err
+
+
+def test_a_weaker_promise_is_planned_and_not_released(folder, run):
+    """`plan` prints its promise; `release` says where it can be made, before anything is charged."""
+    query = "hist('sex', strategy='hedging', prior=[1, 1], rows=100, epsilon=0.5)"
+
+    planned = run("plan", "policy.yaml", query)
+    refused = run(
+        *("release", "patients.csv", query, "--policy", "policy.yaml", "--dataset", "d"),
+        *("--epsilon", "1", "--ledger", "new.db", "--new", "-o", "out.csv"),
+    )
+
+    assert planned.code == exits.OK
+    assert "weaker than a Blowfish policy" in planned.out
+    assert refused.code != exits.OK
+    assert "release it in Python" in refused.err
+    assert not Path("out.csv").exists()

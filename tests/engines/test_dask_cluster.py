@@ -61,6 +61,7 @@ def slow(cluster, tmp_path):
             time.sleep(0.7)
         return part
 
+    cluster.wait_for_workers(2, timeout=60)  # one may have been killed, and be starting again
     rows = dd.from_pandas(FRAME, npartitions=4).map_partitions(slowly, str(tmp_path), meta=FRAME.iloc[:0])
     return bf.protect(rows, POLICY, epsilon=10), tmp_path
 

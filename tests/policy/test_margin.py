@@ -291,3 +291,13 @@ def test_thresholds_of_logarithms_are_whole_cells():
     found = reduced({"secret": "relative_error", "c": "0.9", "missing": "public"}, column)
 
     assert found == {"secret": "threshold", "theta": "0.422", "missing": "public"}
+
+
+def test_cells_wider_than_the_error_are_refused():
+    """A float without a step has cells of 1, which would say nothing of an error of 0.05."""
+    for k, step in (("0.05", None), ("0.5", "0.6")):
+        schema = pa.DataFrameSchema({"p": pa.Column(float, metadata=bf.absolute_error(k, step=step))})
+        with pytest.raises(SecretError, match="wider than the error"):
+            bf.Policy(schema)
+    fine = pa.DataFrameSchema({"p": pa.Column(float, metadata=bf.absolute_error("0.05", step="0.01"))})
+    assert bf.Policy(fine).plan.sum("p").sensitivity > 0

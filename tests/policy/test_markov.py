@@ -153,3 +153,14 @@ def test_wrong_chains_are_refused(given):
     """Typed errors, before anything is planned."""
     with pytest.raises(BlowfishError):
         Markov(**{"column": "x", **given})
+
+
+def test_floats_that_nearly_add_up_are_taken():
+    """Rows of thirds, and frequencies; a row that is wrong is named, with its sum."""
+    thirds = Markov("x", [[1 / 3] * 3] * 3, length=9)
+
+    assert thirds.transition[0] == (Fraction(1, 3),) * 3
+    with pytest.raises(BlowfishError, match=r"of 'b' .* 0\.95"):
+        Markov("x", {"a": {"a": 1}, "b": {"a": 0.8, "b": 0.15}})
+    with pytest.raises(BlowfishError, match="negative"):
+        Markov("x", [[1.5, -0.5], [0, 1]])

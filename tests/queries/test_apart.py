@@ -100,6 +100,8 @@ def test_a_count_is_sized_by_a_scenario():
         ({"prior": [1]}, ArgumentError),
         ({"prior": [1, 1, 1]}, ArgumentError),
         ({"prior": [1, 0]}, ArgumentError),
+        ({"prior": [300, 700]}, ArgumentError),  # what the rows themselves say
+        ({"alpha": "0.01"}, ArgumentError),
         ({"prior": [1, -1]}, ArgumentError),
         ({"prior": [1, float("nan")]}, ArgumentError),
         ({"prior": "half"}, ArgumentTypeError),
@@ -146,3 +148,40 @@ def test_a_scenario_must_be_about_these_rows(rows):
         made = bf.scenario(tables, [[1, 1]], [(tables[:1], tables[1:])])
         with pytest.raises(ArgumentError):
             rows.where("ill").count(epsilon=1, strategy="wasserstein", scenario=made)
+
+
+def test_shares_are_written_down_as_shares(rows):
+    """Whatever their sum was: the same prior is the same query, and a name finds it."""
+    asked = {"epsilon": 1, "strategy": "hedging", "name": "n"}
+    first = rows.hist("ill", prior=[7, 3], **asked)
+
+    again = rows.hist("ill", prior=pd.Series({True: 0.3, False: 0.7}), **asked)
+
+    pd.testing.assert_frame_equal(first, again)
+    assert "prior=['0.7', '0.3']" in first.blowfish.receipt["query"]
+
+
+def test_views_say_what_the_budget_does_not_cover(tmp_path):
+    """The frame's view marks it, the report says it first, and the plan and the receipt shorten nothing."""
+    rows = FRAME.blowfish.protect(POLICY, epsilon=5, dataset="d", ledger=tmp_path / "b.db")
+    told = {"epsilon": 1, "strategy": "hedging", "prior": [7, 3]}
+    plan = rows.blowfish.plan.hist("ill", **told)
+    release = rows.blowfish.hist("ill", **told, name="n")
+
+    rows.blowfish.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+
+    assert "apart, not of the budget" in repr(rows.blowfish)
+    assert page.index("under a weaker promise") < page.index('id="promise"')
+    for sentence in plan.guarantee:
+        assert sentence in repr(plan)
+        assert sentence in repr(release.blowfish.receipt)
+    assert "no count, ever" in repr(rows.blowfish.plan.hist("age", **{**told, "prior": [1] * 4}))
+
+
+def test_a_scenario_says_its_rows():
+    """A plan need not be told what the tables show."""
+    alike = bf.scenario([(False,) * 3, (True,) * 3], [[1, 1]], [([(False,) * 3], [(True,) * 3])])
+    plan = POLICY.plan.where("ill").count(epsilon=1, strategy="wasserstein", scenario=alike)
+
+    assert plan.query["rows"] == 3
