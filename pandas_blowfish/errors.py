@@ -145,7 +145,7 @@ class OutsideDomainError(FrameError):
 
     def __init__(self, columns: Sequence[str]) -> None:
         names = ", ".join(map(repr, columns))
-        fix = "bf.check(frame, policy) counts them; mend them, widen the schema, say nullable=True, or "
+        fix = "bf.check(frame, policy) counts them; mend the rows, widen the schema, say nullable=True, or "
         fix += 'outside="clip" for an order, or leave the column out of the schema if no query needs it.'
         super().__init__(f"rows lie outside the declared domain of {names}", columns=columns, fix=fix)
 
@@ -245,7 +245,7 @@ class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 
     about = "is closed"
-    fix = "a release with a name= stays readable; another dataset name is a new budget, on the record."
+    fix = "releases that have a name= stay readable; another dataset name is a new budget, on the record."
 
     def __init__(self, dataset: str, reason: str, *, for_good: bool = False) -> None:
         self.dataset, self.reason, self.for_good = dataset, reason, for_good
@@ -256,7 +256,7 @@ class ClosedDatasetError(LedgerError):
 class OnceError(ClosedDatasetError):
     """A dataset has had the one release that its promise allows."""
 
-    about, fix = "does not take this release", "a name= finds the first one again."
+    about, fix = "does not take this release", "the first one is found again by its name."
 
 
 class FactsChangedError(LedgerError):
