@@ -87,7 +87,8 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
-    sum is refused where the number of its rows is secret and nothing bounds it. There are two exceptions.
+    sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be told
+    exactly are held with this probability over both kinds of answers. There are two exceptions.
     Quantiles have `law.widest` released errors around the released value, which are about the noise in the
     counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
     cluster, `law.widest` standard errors of it: where the border of two clusters cuts bins, or many small
@@ -171,7 +172,8 @@ def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[F
 
 def _plain(receipt: Receipt) -> bool:
     """Tell whether answers are counts with a noise each, moved by a shift."""
-    return bool(receipt["proof"] == "identity" and receipt["verb"] in ("hist", "count"))
+    one_each = receipt["proof"] in ("identity", "certified", "wasserstein")
+    return bool(one_each and receipt["verb"] in ("hist", "count"))
 
 
 def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:

@@ -22,6 +22,7 @@ from pandas_blowfish.errors import (
     ClosedDatasetError,
     InsufficientBudgetError,
     NameTakenError,
+    OnceError,
 )
 from pandas_blowfish.export import files_of
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
@@ -103,6 +104,10 @@ def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | No
     if bound is not None and bound.closed is not None and not all(each.kept for each in planned):
         raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.mendable)
     remaining = total if bound is None else bound.budget.remaining
+    fresh = [each for each in planned if each.cost]
+    why = fresh[0].plan.policy.single_release if fresh else None
+    if why and (len(fresh) > 1 or (bound is not None and bound.spent)):
+        raise OnceError(dataset, why, for_good=True)
     if cost > remaining:
         raise InsufficientBudgetError(dataset, cost, remaining, total)
 

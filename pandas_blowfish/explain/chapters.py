@@ -51,7 +51,9 @@ def promised(account: Account) -> dict[str, Html]:
             "p", "The policy cannot be read from this ledger, so nothing is said here.", class_="bad"
         )
         return dict.fromkeys(("promise", "odds", "findings"), lost)
-    return {"promise": _promise(policy), "odds": _odds(account, policy), "findings": _findings(policy)}
+    but = [element("p", each, class_="bad") for each in uncovered(account)]
+    parts = {"promise": _promise(policy), "odds": _odds(account, policy), "findings": _findings(policy)}
+    return {key: joined(*but, part) for key, part in parts.items()}
 
 
 def _promise(policy: Policy) -> Html:

@@ -54,7 +54,8 @@ def measure_apart(
         return kept
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
-    body = {**facts, "noise": noise_law()}
+    told = isinstance(plan.told, Certified)
+    body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}"}
     clip = dataset.binding["outside"] == "clip"
     return charged(
         ledger, dataset, plan.cost, body, lambda: _told(plan, frame, clip=clip), name=name, rule="apart"

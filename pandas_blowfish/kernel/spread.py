@@ -31,6 +31,8 @@ BASE = 1 << 20  # cells that are counted one by one; more are counted digit by d
 PRIME = 1_048_573  # numbers that whole rows are mixed into
 LOTS = 16  # of listed values, in them
 CHUNK = 1 << 17
+FEW = 16  # parts of all cells that rows must be before each cell is counted
+LISTED = 1 << 14  # numbers that are sorted rather than counted
 Found = tuple[Ints, Ints]  # numbers that occur, and how often each does
 
 
@@ -45,21 +47,35 @@ class Occurrences:
 
     def __init__(self, attribute: Attribute) -> None:
         self.digits = _digits(attribute)
-        size = BASE if self.digits > 1 else _largest(attribute)
-        self._counts = [np.zeros(size + 2, dtype=np.int64) for _ in range(self.digits)]
+        self._size = BASE if self.digits > 1 else _largest(attribute)
+        self._few: list[Ints] = []  # numbers, as long as a table of all cells would be larger
+        self._counts: list[Ints] = []
 
     def add(self, numbers: Ints) -> None:
         """Count some rows."""
-        for power, each in enumerate(self._counts):
-            digit = numbers
-            if self.digits > 1:
-                digit = np.where(numbers < 0, numbers, numbers // BASE**power % BASE)
-            each += np.bincount(digit + 2, minlength=len(each))
+        self._few.append(numbers)
+        if sum(map(len, self._few)) > self._size // FEW:
+            if not self._counts:
+                self._counts = [np.zeros(self._size + 2, dtype=np.int64) for _ in range(self.digits)]
+            for each, digit in zip(self._counts, self._digits(), strict=True):
+                each += np.bincount(digit + 2, minlength=len(each))
+            self._few = []
+
+    def _digits(self) -> list[Ints]:
+        """Return the digits of the numbers that are not counted yet."""
+        rest = np.concatenate(self._few) if self._few else np.zeros(0, dtype=np.int64)
+        if self.digits == 1:
+            return [rest]
+        return [np.where(rest < 0, rest, rest // BASE**power % BASE) for power in range(self.digits)]
 
     def found(self) -> list[Found]:
         """Return the cells, or digits, and how often each occurred."""
+        rest = [added(digit, np.ones(len(digit), dtype=np.int64)) for digit in self._digits()]
+        if not self._counts:
+            return rest
         kept = [np.flatnonzero(each) for each in self._counts]
-        return [(cells - 2, each[cells]) for cells, each in zip(kept, self._counts, strict=True)]
+        counted = [(cells - 2, each[cells]) for cells, each in zip(kept, self._counts, strict=True)]
+        return [_plus(*both) for both in zip(counted, rest, strict=True)]
 
 
 class Mixed:
@@ -279,7 +295,10 @@ def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[Found]:
 
 def added(codes: Ints, rows: Ints) -> Found:
     """Return distinct codes, and the rows of each."""
-    counts = np.bincount(codes + 2, weights=rows) if len(codes) else np.zeros(0)  # exact below 2^53
+    if len(codes) < LISTED:
+        cells, place = np.unique(codes, return_inverse=True)
+        return cells, np.bincount(place.reshape(-1), rows, len(cells)).astype(np.int64)  # exact below 2^53
+    counts = np.bincount(codes + 2, weights=rows)
     cells = np.flatnonzero(counts)
     return cells - 2, counts[cells].astype(np.int64)
 

@@ -19,7 +19,7 @@ OTHER = "was the receipt changed, or is it of another ledger? If neither, restor
 APART = -1  # the number, which no charge has, under which a release under a weaker promise is remembered
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
-STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside"]
+STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart"]
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,12 @@ def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
         stated["verb"] = body["query"].get("verb")
     if not body.get("facts"):  # else it is the first policy with facts recorded since
         stated["policy"] = binding.get("fingerprint")
-    told = [key for key in STATED if key in receipt and key in stated]
-    return next((key for key in told if receipt[key] != stated[key]), "")
+    stated["apart"] = entry.kind == "apart"
+    said = {"apart": False, "guarantee": None, **receipt}
+    if ("beside" in body) != ("beside" in receipt):
+        return "release beside it"
+    told = [key for key in STATED if key in said and key in stated]
+    return next((key for key in told if said[key] != stated[key]), "")
 
 
 def line(row: tuple[Any, ...]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pandas_blowfish.errors import SchemaError, SecretError
 from pandas_blowfish.policy.aggregate import Aggregate
+from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.constraint import Constraint, constraint_from_dict
 from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
 from pandas_blowfish.policy.margin import RELATIVE
@@ -38,6 +39,10 @@ def to_form(
     for keys, secret in secrets.items():
         if len(keys) == 1:
             columns[keys[0]]["secret"] = thaw(secret)
+    for attribute in domain:
+        own = secrets.get((attribute.name,), {}).get("secret")
+        if isinstance(attribute, Unbounded) and attribute.log and own != RELATIVE:
+            columns[attribute.name]["log"] = True  # no other policy has this form, and it is never read back
     out: dict[str, Any] = {"blowfish": VERSION, "columns": columns}
     blocks = [(list(keys), thaw(secret)) for keys, secret in secrets.items() if len(keys) > 1]
     joint = [{"columns": keys, "secret": secret} for keys, secret in blocks]

@@ -107,6 +107,15 @@ def ratio_ball(secret: Mapping[str, Any], attribute: Attribute) -> Ball:
     return Ball(lambda: _reached(grid, ratio), size=grid.cells)
 
 
+def alone(
+    own: Mapping[str, Mapping[str, Any]], overrides: Mapping[tuple[str, ...], Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Return the secret that each column has by itself: none where it shares one with others."""
+    shared = {column for keys in overrides if len(keys) > 1 for column in keys}
+    single = {keys[0]: secret for keys, secret in overrides.items() if len(keys) == 1}
+    return {column: secret for column, secret in {**own, **single}.items() if column not in shared}
+
+
 def logged(domain: Domain, secrets: Mapping[str, Mapping[str, Any]]) -> Domain:
     """Return the domain with logarithms for cells where a column without bounds has a relative error.
 
@@ -144,7 +153,14 @@ def _k(secret: Mapping[str, Any], attribute: Attribute) -> Fraction:
 
 def _logs(attribute: Attribute, secret: Mapping[str, Any]) -> Attribute:
     """Return a column without bounds as one of logarithms, if its secret is a relative error."""
-    if secret.get("secret") != RELATIVE or not isinstance(attribute, Unbounded) or attribute.log:
+    if not isinstance(attribute, Unbounded):
+        return attribute
+    if secret.get("secret") != RELATIVE:
+        if attribute.log:
+            what = "its cells are those of logarithms, which a relative error made"
+            raise SecretError(attribute.name, what, fix="begin with the schema, not with that domain.")
+        return attribute
+    if attribute.log:
         return attribute
     name, c = attribute.name, c_of(secret, attribute.name)
     if attribute.kind == "datetime":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +49,8 @@ class Markov:
     ) -> None:
         if not isinstance(column, str):
             raise ArgumentTypeError("column", "the name is not text")
+        if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
+            raise ArgumentTypeError("values", "not a list of values")
         names, rows = _read(transition, None if values is None else tuple(values))
         size = len(rows)
         if not 2 <= size <= _MOST or any(len(row) != size for row in rows):

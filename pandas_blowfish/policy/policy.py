@@ -18,7 +18,7 @@ from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.fact import Fact
 from pandas_blowfish.policy.form import load_yaml, read_form, to_form
 from pandas_blowfish.policy.lint import Findings, lint
-from pandas_blowfish.policy.margin import logged, reduced
+from pandas_blowfish.policy.margin import alone, logged, reduced
 from pandas_blowfish.policy.markov import Markov, chain_of
 from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
 from pandas_blowfish.policy.product import Block, RecordGraph
@@ -107,7 +107,7 @@ class Policy:
             raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
             raise ArgumentError("presence", "not True or False")
-        domain = logged(domain, own | {keys[0]: each for keys, each in overrides.items() if len(keys) == 1})
+        domain = logged(domain, alone(own, overrides))
         self.__dict__.update(
             domain=domain,
             secrets=freeze(merge(domain, own, overrides)),
@@ -166,7 +166,9 @@ class Policy:
         found = {keys: reduced(secret, self.domain[keys[0]]) for keys, secret in self.secrets.items()}
         if all(found[keys] is secret for keys, secret in self.secrets.items()):
             return self
-        return Policy(self.domain, secrets=thaw(found), constraints=self.constraints, **self._stated)
+        same = Policy.__new__(Policy)  # the cells of a relative error stay those of logarithms
+        same.__setstate__({**self.__getstate__(), "secrets": thaw(found)})
+        return same
 
     @property
     def _stated(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.pufferfish.certified import Certified, certain
 from pandas_blowfish.pufferfish.wasserstein import Wasserstein
 
+CERTIFIED = "certified"  # of counts that may be told exactly
 SHOWN = 4  # cells of which it is said when they are told exactly
 ALONE = "It is one per dataset: its epsilon does not add up with that of any other release."
 COVERED = "The budget does not cover it: epsilons of other releases say nothing about what is lost together."
@@ -82,7 +83,7 @@ class Apart:
 
     @property
     def std(self) -> NDArray[np.float64]:
-        """Return the standard error of each answer that is not told exactly."""
+        """Return the standard error of the noise of each answer, before counts are told exactly."""
         return np.full(len(self.index), math.sqrt(variance(self.scale)))
 
     @cached_property
@@ -105,6 +106,15 @@ class Apart:
             ALONE,
             COVERED,
         )
+
+    @property
+    def proof_id(self) -> str:
+        """Return the name of the argument, which is not one of a policy."""
+        return CERTIFIED if isinstance(self.told, Certified) else "wasserstein"
+
+    def privacy_loss(self) -> Fraction:
+        """Return what is lost at most, for the stated beliefs alone."""
+        return self.epsilon
 
     @property
     def proof(self) -> str:

@@ -228,10 +228,13 @@ class Certified:
         beyond = "against anyone who believes other shares or knows some of the rows"
         if self.kind == "hedging":
             believer = (
-                f"anyone who believes that rows are independent draws from some shares, whichever they are, "
-                f"and gives the stated ones a weight of {self.alpha} or more"
+                "anyone who takes the other rows, whatever this one is, for independent draws from the "
+                f"stated shares with a probability of {self.alpha} or more, and else from any shares at all"
             )
-            beyond = "against anyone who gives the stated shares less weight or knows some of the rows"
+            beyond = (
+                "against anyone for whom this row's own value makes other shares likelier, who trusts the "
+                "stated ones less, or who knows some of the rows"
+            )
         return (
             f"{odds}, for {believer}.",
             f"This is weaker than a Blowfish policy: nothing is promised {beyond}.",
@@ -244,7 +247,7 @@ def certify(kind: Kind, prior: Sequence[Any], n: int, epsilon: Any, alpha: Any =
 
     Args:
         kind: "single_prior" protects against those who believe the prior; "hedging" against those who
-            believe anything but give the prior some weight.
+            believe anything of the other rows but give the prior some weight, whatever this row is.
         prior: The share of each cell: positive numbers that add up to exactly 1.
         n: The public number of rows.
         epsilon: What the answers may lose.

@@ -219,6 +219,8 @@ def _law(weights: Weights) -> Law:
 
 def _databases(given: Iterable[Any], argument: str = "databases") -> list[Any]:
     """Return a list of different values."""
+    if not _listed(given):
+        raise ArgumentTypeError(argument, "not a list", allowed="a list of tuples of records, say")
     listed = list(itertools.islice(given, DATABASES + 1))
     if not listed:
         raise ArgumentError(argument, "there are none")
@@ -278,7 +280,11 @@ def _pair(given: Any, name: Any) -> tuple[Any, Any]:
 def _statement(given: Any, places: Places) -> frozenset[int]:
     """Return the places of the databases of which a statement is true."""
     if callable(given):
-        return frozenset(place for database, place in places.items() if given(database))
+        try:
+            return frozenset(place for database, place in places.items() if given(database))
+        except Exception as error:
+            problem = f"a statement raised {type(error).__name__} of a database"
+            raise ArgumentError("secrets", problem, fix="let it be a function of each of them.") from error
     if not _listed(given):
         allowed = "a function of a database, or a collection of databases"
         raise ArgumentTypeError("secrets", f"a {type(given).__name__} is no statement", allowed=allowed)

@@ -88,6 +88,7 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "sensitivity": str(plan.sensitivity),
         "scale": str(plan.scale),
         "measured": {"strategy": plan.measurement.name, "way": plan.way, "form": plan.measurement.form},
+        **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
     }
 
 

@@ -169,7 +169,7 @@ def _receipt(
         "epsilon": str(plan.cost),
         "expected_squared_error": plan.mse,
         "noise": body["noise"] if plan.sensitivity else "none",
-        "proof": "identity",
+        "proof": plan.proof_id,
         "post": post,
         "answers": len(plan.index),
         "std_low": spread,

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 import pandas_blowfish as bf
 from pandas_blowfish.cli import exits
@@ -117,3 +118,23 @@ def test_unnamed_wins_over_the_file(release):
     assert str(bf.Ledger("budget.db").budget("p").spent) == "1/2"
     assert [each.code for each in named] == [exits.USAGE] * 2
     assert "--unnamed with the name 'x'" in named[0].err
+
+
+def test_a_secret_total_has_one_release(folder, run):
+    """Two queries are refused before the first is charged, and so is another later, dry run or not."""
+    policy = bf.datasets.patients_policy().to_dict()
+    policy["aggregates"] = [{"total": "age.sum()", "delta": 100}]
+    Path("total.yaml").write_text(yaml.safe_dump(policy, sort_keys=False))
+    fixed = ["patients.csv", "--policy", "total.yaml", "--dataset", "t", "--epsilon", 1, "--ledger", "t.db"]
+    ask = "sum('age', epsilon='0.1')"
+
+    both = run("release", *fixed, "--new", ask, "mean('age', epsilon='0.1')")
+    first = run("release", *fixed, "--new", ask)
+    again = run("release", *fixed, "sum('age', epsilon='0.2')", "--dry-run")
+
+    assert both.code != exits.OK
+    assert first.code == exits.OK
+    assert again.code != exits.OK
+    assert "whole table" in both.err
+    assert "whole table" in again.err
+    assert len(bf.Ledger("t.db").entries) == 2

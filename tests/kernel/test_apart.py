@@ -125,3 +125,20 @@ def test_recorded_answers_rule_it_out():
     with pytest.raises(bf.BlowfishError):
         rows.hist("sex", **TOLD)
     assert "apart" not in set(book.entries["kind"])
+
+
+def test_the_promise_of_a_receipt_is_verified():
+    """Another guarantee, none at all, or a release that claims to be one of the policy's: all are found."""
+    rows = bf.protect(FRAME, POLICY, epsilon=2, dataset="promised", ledger=(book := bf.Ledger()))
+    receipt = dict(rows.hist("sex", **TOLD).blowfish.receipt)
+    other = dict(rows.hist("sex", epsilon=1).blowfish.receipt)
+
+    assert book.verify(receipt)
+    assert book.verify(other)
+    assert receipt["proof"] == "certified"
+    assert "or told exactly" in receipt["noise"]
+    without = {key: value for key, value in receipt.items() if key != "guarantee"}
+    alone = {key: value for key, value in other.items() if key != "beside"}
+    for forged in (without, {**receipt, "guarantee": ["all"]}, {**receipt, "apart": False}, alone):
+        with pytest.raises(bf.errors.LedgerTamperedError, match="the receipt states another"):
+            book.verify(forged)

@@ -192,3 +192,19 @@ def test_parts_add_up(in_pandas):
 def _plain(seen):
     numbers = [[[part.tolist() for part in digit] for digit in column] for column in seen.columns]
     return numbers, [part.tolist() for part in seen.rows], seen.outside
+
+
+def test_few_and_many_rows_are_counted_alike(monkeypatch):
+    """Whether numbers are sorted, or each cell is counted, or some of both."""
+    numbers = np.array([0, 1, 2**20, 2**20 + 1, OUTSIDE, MISSING, 3 * 2**20] * 9)
+    want = None
+    for few, listed in ((1, 1 << 14), (1 << 30, 0), (1 << 18, 4), (1 << 16, 1 << 14)):
+        monkeypatch.setattr(spread, "FEW", few)
+        monkeypatch.setattr(spread, "LISTED", listed)
+        counts = spread.Occurrences(DOMAIN["c"])
+        for part in np.array_split(numbers, 5):
+            counts.add(part)
+        found = [[part.tolist() for part in digit] for digit in counts.found()]
+        want = want or found
+        assert found == want
+    assert sum(want[0][1]) == len(numbers)

@@ -301,3 +301,25 @@ def test_cells_wider_than_the_error_are_refused():
             bf.Policy(schema)
     fine = pa.DataFrameSchema({"p": pa.Column(float, metadata=bf.absolute_error("0.05", step="0.01"))})
     assert bf.Policy(fine).plan.sum("p").sensitivity > 0
+
+
+def test_logarithms_belong_to_a_relative_error():
+    """Cells of logarithms under another secret would be another promise with the same form: refused."""
+    schema = pa.DataFrameSchema(
+        {
+            "p": pa.Column(float, metadata=bf.relative_error("0.9", step="0.001")),
+            "q": pa.Column(float, metadata=bf.threshold(5)),
+        }
+    )
+    policy = bf.Policy(schema)
+
+    with pytest.raises(SecretError, match="logarithms"):
+        bf.Policy(policy.domain, secrets={"p": bf.threshold("0.5")})
+    with pytest.raises(SecretError, match="logarithms"):
+        bf.Policy(policy.domain)
+    assert bf.Policy(schema, secrets={"p": bf.threshold(5)}).domain["p"].log is False
+    again = bf.Policy.from_dict(policy.to_dict())
+    assert (again, again.domain) == (policy, policy.domain)
+    plain = bf.Policy(schema, secrets={"p": policy.reduced.secrets[("p",)]})
+    assert policy.reduced.fingerprint != plain.fingerprint
+    assert policy.reduced.domain["p"].log

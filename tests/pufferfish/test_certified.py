@@ -432,3 +432,32 @@ def test_wrong_arguments_are_refused(kind, prior, n, epsilon, alpha):
     """Typed errors."""
     with pytest.raises(BlowfishError):
         certify(kind, prior, n, epsilon, alpha)
+
+
+def test_hedging_says_what_was_proved():
+    """The other rows are mixed whatever this one is; who learns the shares from this row is not covered.
+
+    The same count, told exactly to somebody for whom the row belongs to the mixture, changes odds far more.
+    """
+    plan = certify("hedging", ["1/2", "1/2"], 3000, 1, "0.01")
+    low, high = (int(end[0]) for end in plan.intervals)
+    assert low <= 1500 <= high
+
+    def of(k, n, q):
+        return float(binom.logpmf(k, n, q))
+
+    alpha, far = 0.01, 0.01
+    fixed = [
+        alpha * math.exp(of(1500 - row, 2999, 0.5)) + (1 - alpha) * math.exp(of(1500 - row, 2999, far))
+        for row in (1, 0)
+    ]
+    assert abs(math.log(fixed[0] / fixed[1])) <= 1
+    joint = [alpha * 0.5, (1 - alpha) * far], [alpha * 0.5, (1 - alpha) * (1 - far)]
+    mixed = [
+        sum(w * math.exp(of(1500 - row, 2999, q)) for w, q in zip(weights, (0.5, far), strict=True))
+        / sum(weights)
+        for row, weights in zip((1, 0), joint, strict=True)
+    ]
+    assert abs(math.log(mixed[0] / mixed[1])) > 3
+    assert "whatever this one is" in plan.guarantee[0]
+    assert "makes other shares likelier" in plan.guarantee[1]

@@ -144,5 +144,5 @@ def test_arrow_tables_are_taken_and_other_engines_refused():
     assert table.geomean("price", epsilon=10**5)["value"].iloc[0] == pytest.approx(
         np.exp(np.log(frame["price"]).mean()), rel=1e-4
     )
-    with pytest.raises(FrameError, match="pandas and PyArrow only"):
+    with pytest.raises(FrameError, match="pandas, PyArrow and Dask only"):
         bf.protect(pl.from_pandas(frame), POLICY, epsilon=1)
