@@ -93,6 +93,16 @@ class Aggregate:
         return f"Aggregate({self.text!r}, delta={plain(self.delta)!r})"
 
 
+def apart_from(constraints: Any, aggregates: Any) -> tuple[Any, Any]:
+    """Return facts, and secret totals: those too that were listed among the facts."""
+    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
+        return constraints, aggregates
+    listed = list(constraints)
+    among = [each for each in listed if isinstance(each, Aggregate)]
+    rest = [each for each in listed if not isinstance(each, Aggregate)]
+    return rest, [*aggregates, *among] if among else aggregates
+
+
 def aggregates_of(
     aggregates: Any, domain: Domain, public: Collection[str], *, presence: bool, facts: bool
 ) -> tuple[Aggregate, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from pandas_blowfish.errors import ArgumentError, SchemaError
 from pandas_blowfish.policy import words
-from pandas_blowfish.policy.aggregate import Aggregate, aggregates_of, contained
+from pandas_blowfish.policy.aggregate import Aggregate, aggregates_of, apart_from, contained
 from pandas_blowfish.policy.consistent import consistent_facts
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
@@ -84,6 +84,7 @@ class Policy:
         aggregates: Iterable[Aggregate] = (),
         chain: Markov | None = None,
     ) -> None:
+        constraints, aggregates = apart_from(constraints, aggregates)
         overrides, facts = overrides_of(secrets), facts_of(constraints)
         if isinstance(schema, Domain):
             own: dict[str, dict[str, Any]] = {column: {"secret": "full"} for column in schema.columns}

@@ -75,8 +75,6 @@ def plan_told(
     if int(tally.labels().min()) < 0:
         raise ArgumentError("bins", "they leave out some values, and a prior is about all rows")
     shares = _shares(prior, tally, many)
-    if strategy != "hedging" and alpha is not None:
-        raise ArgumentError("alpha", f"{strategy!r} takes no weight", fix='leave it out, or say "hedging"')
     weight = (ALPHA if alpha is None else alpha) if strategy == "hedging" else None
     told = certify(strategy, shares, many, spend, weight)  # type: ignore[arg-type]
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "prior": _stated(shares)}

@@ -202,3 +202,11 @@ def test_attached_policies_take_no_more():
     assert bf.Policy(marked).aggregates == (Aggregate("sales.sum()", 1),)
     with pytest.raises(SchemaError):
         bf.Policy(marked, aggregates=[Aggregate("sales.sum()", 1)])
+
+
+def test_a_total_among_the_facts_is_a_secret():
+    """Wherever it is listed it is the same policy."""
+    secret = Aggregate("sales.sum()", 5)
+    schema = pa.DataFrameSchema({"sales": pa.Column(int, pa.Check.in_range(0, 9))})
+
+    assert bf.Policy(schema, constraints=[secret]) == bf.Policy(schema, aggregates=[secret])

@@ -101,7 +101,6 @@ def test_a_count_is_sized_by_a_scenario():
         ({"prior": [1, 1, 1]}, ArgumentError),
         ({"prior": [1, 0]}, ArgumentError),
         ({"prior": [300, 700]}, ArgumentError),  # what the rows themselves say
-        ({"alpha": "0.01"}, ArgumentError),
         ({"prior": [1, -1]}, ArgumentError),
         ({"prior": [1, float("nan")]}, ArgumentError),
         ({"prior": "half"}, ArgumentTypeError),
@@ -177,6 +176,13 @@ def test_views_say_what_the_budget_does_not_cover(tmp_path):
         assert sentence in repr(plan)
         assert sentence in repr(release.blowfish.receipt)
     assert "no count, ever" in repr(rows.blowfish.plan.hist("age", **{**told, "prior": [1] * 4}))
+
+
+def test_a_single_prior_needs_no_weight():
+    """One that is given changes nothing, so that both strategies can be called alike."""
+    asked = {"epsilon": 1, "strategy": "single_prior", "prior": [7, 3], "rows": 1000}
+
+    assert POLICY.plan.hist("ill", alpha="0.001", **asked).told == POLICY.plan.hist("ill", **asked).told
 
 
 def test_a_scenario_says_its_rows():

@@ -144,7 +144,7 @@ def test_nothing_leaves_the_declared_bounds(column, epsilon):
     for found in read:
         edges = found.blowfish.interval(0.999)
         for each in (found["value"], edges["low"], edges["high"]):
-            assert ((each >= low) & (each <= high)).all()
+            assert (each.isna() | ((each >= low) & (each <= high))).all()  # noise may leave no rows at all
         ends = [found.attrs["blowfish"][end] for end in ("least", "most")]
         assert ends == ([low, high] if column != "day" else [low.value, high.value])
         assert json.loads(json.dumps(found.attrs)) == found.attrs
