@@ -253,8 +253,10 @@ def _floats(steps: Steps, held: Expr, kept: Storage, attribute: Attribute) -> Ex
         return top if over is None else top / over
 
     guess = steps.let((((held - low) if low else held) / float(attribute.step) + 0.25).floor())
-    near = guess - (held < edge(guess, 0)).cast(nw.Float64)  # whole, and cheaper than whole numbers are
-    found = near.cast(nw.Int64)
+    below = held < edge(guess, 0)
+    near = guess - below.cast(nw.Float64)  # whole, and cast once: whole numbers are cheaper in polars alone
+    whole = guess.cast(nw.Int64) - below.cast(nw.Int64)
+    found = whole if steps.engine == "polars" else near.cast(nw.Int64)
     if kept.narrow:
         near = steps.let(near)
         at, after = (steps.let(edge(near, more).cast(nw.Float32).cast(nw.Float64)) for more in (0, 1))
