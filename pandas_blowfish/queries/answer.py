@@ -21,6 +21,7 @@ from pandas_blowfish.plan.choose import priced, reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.attribute import Grid
+from pandas_blowfish.pufferfish.apart import Apart
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
@@ -80,6 +81,12 @@ def answers(
 
 def _facts(plan: Plan) -> dict[str, Any]:
     """Return what the ledger's entry says about a release."""
+    measured = {"strategy": plan.measurement.name, "way": plan.way, "form": plan.measurement.form}
+    return {**stated(plan), "measured": measured}
+
+
+def stated(plan: Plan | Apart) -> dict[str, Any]:
+    """Return what an entry says about any release."""
     return {
         "query": {**plan.query, "epsilon": str(plan.epsilon)},
         "call": plan.call,
@@ -87,8 +94,25 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "strategy": plan.strategy,
         "sensitivity": str(plan.sensitivity),
         "scale": str(plan.scale),
-        "measured": {"strategy": plan.measurement.name, "way": plan.way, "form": plan.measurement.form},
         **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
+    }
+
+
+def written(measured: Measured, source: Opened) -> dict[str, Any]:
+    """Return what a receipt says of any release: whose rows, what is spent, and where to verify it."""
+    body, binding = measured.entry.body, source.dataset.binding
+    spent, total = Fraction(body["spent"]), Fraction(body["total"])
+    return {
+        "unit": binding["unit"] or "row-level",
+        "outside": binding["outside"],
+        "spent": str(spent),
+        "remaining": str(total - spent),
+        **({"beside": BESIDE.format(body["beside"])} if "beside" in body else {}),
+        "name": body.get("name"),
+        "version": __version__,
+        "time": measured.entry.time,
+        "entry": measured.entry.id,
+        "hash": measured.entry.hash,
     }
 
 
@@ -115,7 +139,6 @@ def _receipt(
 ) -> dict[str, Any]:
     """Return the flat record an outsider needs; nothing in it depends on rows but the noisy answer."""
     body, binding = measured.entry.body, source.dataset.binding
-    spent, total = Fraction(body["spent"]), Fraction(body["total"])
     return {
         "kind": "release",
         "verb": plan.query["verb"],
@@ -143,17 +166,8 @@ def _receipt(
         "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
         "moved": plan.price.moved,
         "rule": plan.price.rule if plan.policy.constraints else None,
-        "unit": binding["unit"] or "row-level",
-        "outside": binding["outside"],
-        "spent": str(spent),
-        "remaining": str(total - spent),
-        **({"beside": BESIDE.format(body["beside"])} if "beside" in body else {}),
         **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
-        "name": body.get("name"),
-        "version": __version__,
-        "time": measured.entry.time,
-        "entry": measured.entry.id,
-        "hash": measured.entry.hash,
+        **written(measured, source),
     }
 
 

@@ -24,12 +24,12 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.pufferfish.apart import Apart
 from pandas_blowfish.pufferfish.certified import certify
 from pandas_blowfish.pufferfish.scenario import Scenario
+from pandas_blowfish.queries.answer import stated, written
 from pandas_blowfish.queries.names import column_names
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.sum import rows_of
 from pandas_blowfish.release import with_receipt
-from pandas_blowfish.version import __version__
 
 TOLD = ("single_prior", "hedging")
 ALPHA = "0.001"
@@ -116,32 +116,21 @@ def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: s
         raise ArgumentError("post", "not True or False", allowed="True, False")
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
-    measured = measure_apart(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
+    measured = measure_apart(plan, frame, source.ledger, source.dataset, stated(plan), name=name)
     values, flags = np.split(measured.values, 2)
     certain, count = flags.astype(bool), values.astype(np.float64)
-    shift = (0.0, 0.0)
-    if post and plan.query["verb"] == "hist" and not certain.all():
+    shift, table = (0.0, 0.0), plan.query["verb"] == "hist"
+    left = np.array([source.dataset.binding["rows"] - count[certain].sum()])
+    if post and table and len(count) == certain.sum() + 1:  # what is left of all rows is exact, too
+        count, certain = np.where(certain, count, left), np.ones_like(certain)
+    if post and table and not certain.all():
         noisy = ~certain
-        left = np.array([source.dataset.binding["rows"] - count[certain].sum()])
         shaped = shape(count[noisy], np.zeros(int(noisy.sum()), dtype=np.int64), left)
         count[noisy], shift = shaped.counts, shaped.shift
     elif post:
         count = np.clip(count, 0.0, source.dataset.binding["rows"])
     columns: dict[str, Any] = {"count": count, "std": np.where(certain, 0.0, plan.std), "exact": certain}
     return with_receipt(columns, plan.index, _receipt(plan, measured, source, post, shift))
-
-
-def _facts(plan: Apart) -> dict[str, Any]:
-    """Return what the ledger's entry says about a release."""
-    return {
-        "query": {**plan.query, "epsilon": str(plan.epsilon)},
-        "call": plan.call,
-        "columns": list(plan.domain.columns),
-        "strategy": plan.strategy,
-        "sensitivity": str(plan.sensitivity),
-        "scale": str(plan.scale),
-        "guarantee": list(plan.guarantee),
-    }
 
 
 def _receipt(
@@ -178,15 +167,7 @@ def _receipt(
         "facts": [],
         "moved": 1,
         "rule": None,
-        "unit": binding["unit"] or "row-level",
-        "outside": binding["outside"],
-        "spent": str(Fraction(body["spent"])),
-        "remaining": str(Fraction(body["total"]) - Fraction(body["spent"])),
-        "name": body.get("name"),
-        "version": __version__,
-        "time": measured.entry.time,
-        "entry": measured.entry.id,
-        "hash": measured.entry.hash,
+        **written(measured, source),
     }
 
 

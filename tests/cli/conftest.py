@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,14 @@ class Ran:
     def document(self) -> Any:
         """Return standard output, which is one JSON document."""
         return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def _hears_interrupts() -> Iterator[None]:
+    """Let Ctrl-C be heard, though a shell that runs tests in the background lets it be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -150,5 +150,5 @@ def test_only_positive_numbers_have_logarithms(clip):
     assert (codes[3:8] == OUTSIDE).all()
     assert codes[8] == missing_code(column)
     assert told_apart(column, whole=False) == data[2]
-    with pytest.raises(FrameError, match="pandas and PyArrow only"):
+    with pytest.raises(FrameError, match="pandas, PyArrow and Dask only"):
         farthest(column, whole=False)

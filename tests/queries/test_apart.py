@@ -6,6 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError, InsufficientBudgetError
+from pandas_blowfish.kernel import apart
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((from_dict("ill", {"type": "bool"}), integers("age", 0, 3)))
@@ -47,6 +48,25 @@ def test_shaped_counts_add_up(rows):
     interval = found.blowfish.interval(0.99)
     assert (interval["low"] <= found["count"]).all()
     assert (found["count"] <= interval["high"]).all()
+
+
+def test_what_is_left_of_all_rows_is_exact():
+    """Of cells that are all told but one, that one is what is left; unshaped it is as it was drawn."""
+    rows = bf.protect(FRAME, POLICY, epsilon=5, dataset="left", ledger=(book := bf.Ledger()))
+    asked = {"epsilon": 1, "strategy": "single_prior", "prior": [1] * 4, "name": "n"}
+    stored = np.array([250, 250, 999, 250, 1, 1, 0, 1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apart, "_told", lambda *_args, **_how: stored)
+        found = rows.hist("age", **asked)
+
+    raw = rows.hist("age", **asked, post=False)
+
+    assert found["count"].tolist() == [250] * 4
+    assert found["exact"].all()
+    assert (found["std"] == 0).all()
+    assert raw["count"].tolist() == [250, 250, 999, 250]
+    assert raw["exact"].tolist() == [True, True, False, True]
+    assert book.verify(found.blowfish.receipt)
 
 
 def test_intervals_cover():
