@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import with_receipt
 
 
-def plan_sum(
+def plan_totals(
+    verb: str,
     policy: Policy,
     columns: Any,
     *,
@@ -32,15 +34,6 @@ def plan_sum(
     strategy: str = "auto",
     scope: Scope | None = None,
     rows: Any = None,
-) -> Plan:
-    """Return the plan of sums; see `df.blowfish.sum`."""
-    return plan_totals(
-        "sum", policy, columns, epsilon=epsilon, strategy=strategy, scope=scope or Scope(), rows=rows
-    )
-
-
-def plan_totals(
-    verb: str, policy: Policy, columns: Any, *, epsilon: Any, strategy: str, scope: Scope, rows: Any
 ) -> Plan:
     """Return the plan of sums or means of columns in a scope.
 
@@ -53,7 +46,7 @@ def plan_totals(
         scope: The filter and the groups.
         rows: The number of rows, where it is public; a mean's error depends on it.
     """
-    names = column_names(columns)
+    names, scope = column_names(columns), scope or Scope()
     spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
     if repeated := [name for name in names if name in scope.groups]:
         raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
@@ -71,6 +64,9 @@ def plan_totals(
     query |= {"rows": many} if added == "mean" and many is not None and policy.rows_public else {}
     asked = Totals(added, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
     return choose(policy, [asked], spend, query=query, strategy=chosen)
+
+
+plan_sum = partial(plan_totals, "sum")  # see `df.blowfish.sum`
 
 
 def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:

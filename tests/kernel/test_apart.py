@@ -11,6 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import OnceError, StaleFrameError
 from pandas_blowfish.kernel import apart, measure
 from pandas_blowfish.kernel.apart import certified
+from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.pufferfish.certified import certify, law
 
@@ -26,13 +27,16 @@ def test_answers_have_their_law(k, low, high, monkeypatch):
     a, reach = Fraction(1, 2), 24
     noise = np.arange(-reach, reach + 1)
     first, second = (grid.ravel() for grid in np.meshgrid(noise, noise, indexing="ij"))
-    draws = iter([first, second])
-    monkeypatch.setattr(apart, "discrete_laplace", lambda _scale, _size: next(draws))
+    draws, scales = iter([first, second]), []
+    monkeypatch.setattr(
+        apart, "discrete_laplace", lambda scale, _size: (scales.append(scale), next(draws))[1]
+    )
     ends = (np.full(len(first), low), np.full(len(first), high))
-    told = replace(certify("single_prior", ["1/2", "1/2"], 10, 1), intervals=ends)
+    told = replace(certify("single_prior", ["1/2", "1/2"], 10, "1/3"), intervals=ends)
 
     values, exact = certified(np.full(len(first), k), told)
 
+    assert scales == [1 / told.rate] * 2
     found: dict[tuple[str, int], Fraction] = {}
     middle = (1 - a) / (1 + a)
     for one, two, value, true in zip(
@@ -58,6 +62,20 @@ def test_the_other_of_two_cells_is_what_is_left():
         assert values.sum() == 100
         assert exact[0] == exact[1]
         assert not exact[0] or values.tolist() == [30, 70]
+
+
+def test_a_count_has_the_noise_of_its_scenario():
+    """Noise of the scale that the plan says, drawn once for the count, and nothing else."""
+    frame = pd.DataFrame({"sex": [True] * 3, "age": 0})
+    tables = [(False,) * 3, (True,) * 3]
+    alike = bf.scenario(tables, {"even": [1, 1]}, [(tables[:1], tables[1:])])
+    for seed in range(5):
+        rows = bf.protect(frame, POLICY, epsilon=2).where("sex")
+        with bf.testing.replay(seed):
+            found = rows.count(epsilon="1/7", strategy="wasserstein", scenario=alike, post=False)
+        with bf.testing.replay(seed):
+            noise = discrete_laplace(Fraction(21), 1)
+        assert found["count"].tolist() == [3 + int(noise[0])]
 
 
 def test_one_release_a_dataset():
