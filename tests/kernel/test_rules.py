@@ -4,11 +4,14 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import InsufficientBudgetError, LedgerTamperedError, OnceError
 from pandas_blowfish.kernel import chain
 from pandas_blowfish.kernel.ledger import Ledger
+from pandas_blowfish.policy.domain import Domain, integers
 
 SPEND = """
 import sys
@@ -80,3 +83,18 @@ def test_a_forged_entry_does_not_follow(kind, epsilon):
 
     with pytest.raises(LedgerTamperedError, match="do not follow"):
         ledger.verify()
+
+
+def test_a_secret_total_is_released_once():
+    """Through the accessor: the second is refused, whatever it asks; a name finds the first again."""
+    domain = Domain((integers("sales", 0, 9),))
+    policy = bf.Policy(domain, aggregates=[bf.Aggregate("sales.sum()", delta=5)])
+    rows = bf.protect(pd.DataFrame({"sales": [1, 2, 3]}), policy, epsilon=3)
+
+    first = rows.sum("sales", epsilon=1, name="total")
+
+    for again in (lambda: rows.sum("sales", epsilon=1), lambda: rows.mean("sales", epsilon="1/2")):
+        with pytest.raises(OnceError, match="one release"):
+            again()
+    assert rows.sum("sales", epsilon=1, name="total").equals(first)
+    assert rows.budget.spent == 1
