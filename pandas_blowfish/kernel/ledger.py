@@ -158,6 +158,7 @@ class Ledger:
         """Return the fingerprint of the seal key that datasets here state; None where there are none."""
         try:
             with chain.transaction(self.location) as connection:
+                upgrade.require_moved(connection, self.location)
                 return upgrade.key_id(connection)
         except errors.LedgerNotFoundError:
             return None

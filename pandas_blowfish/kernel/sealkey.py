@@ -49,16 +49,39 @@ def read_key(location: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def begin_key(location: str) -> bytes:
-    """Return the key of a ledger; make a new one, for good, where there is none.
+def begin_key(location: str, known: str | None) -> bytes:
+    """Return the key of a ledger, as `propose_key` does; a new one is written."""
+    proposed = propose_key(location, known)
+    return proposed if keep_key(location, proposed) else read_key(location)
 
-    Processes that do so at the same time get the same key: a whole file appears, once.
+
+def propose_key(location: str, known: str | None) -> bytes:
+    """Return the key of a ledger, or a new one, not yet written, where there is none.
+
+    Args:
+        location: The ledger.
+        known: The fingerprint that its datasets state; None where there are none, so that it has no key yet.
     """
-    stated, path = (None, "") if in_memory(location) else _place(location)
-    if stated is None and path and not os.path.lexists(path):
+    if known is None and not in_memory(location):
+        stated, path = _place(location)
+        if stated is None and not os.path.lexists(path):
+            return secrets.token_bytes(32)
+    master = read_key(location)
+    if known not in (None, fingerprint(master)):
+        raise SealKeyError(f"the seal key at hand is not the one of {location!r}", RESTORE)
+    return master
+
+
+def keep_key(location: str, master: bytes) -> bool:
+    """Write a proposed key where there is none; return False if another process wrote another one meanwhile.
+
+    A whole file appears, once, so that processes that do so at the same time agree.
+    """
+    stated, path = (master, "") if in_memory(location) else _place(location)
+    if stated is None and not os.path.lexists(path):
         draft = f"{path}.{secrets.token_hex(8)}.new"
         try:
-            _write(draft, secrets.token_hex(32))
+            _write(draft, master.hex())
             with suppress(FileExistsError):
                 os.link(draft, path)
             _settle(os.path.dirname(path))
@@ -68,7 +91,7 @@ def begin_key(location: str) -> bytes:
         finally:
             with suppress(OSError):
                 os.unlink(draft)
-    return read_key(location)
+    return read_key(location) == master
 
 
 def fingerprint(master: bytes) -> str:
@@ -76,17 +99,8 @@ def fingerprint(master: bytes) -> str:
     return _prf(master, "id")[:32]
 
 
-def new_binding(location: str, dataset: str, known: str | None) -> tuple[dict[str, str], str]:
-    """Return what a ledger states of a new dataset's key, and the key.
-
-    Args:
-        location: The ledger.
-        dataset: The new name in it.
-        known: The fingerprint that other datasets of it state; None where there are none.
-    """
-    master = begin_key(location) if known is None else read_key(location)
-    if known is not None and fingerprint(master) != known:
-        raise SealKeyError(f"the seal key at hand is not the one of {location!r}", RESTORE)
+def new_binding(master: bytes, dataset: str) -> tuple[dict[str, str], str]:
+    """Return what a ledger states of a new dataset's key, and the key."""
     salt = secrets.token_hex(16)
     return {"id": fingerprint(master), "salt": salt}, _prf(master, "dataset", salt, dataset)
 

@@ -33,10 +33,7 @@ def upgrade(location: str) -> list[str]:
         found = list(_holding(connection))
         written = bool(found) or chain.select(connection, "kind = 'upgrade'") is not None
         if found:
-            master = sealkey.begin_key(location) if known is None else sealkey.read_key(location)
-            if known not in (None, sealkey.fingerprint(master)):
-                problem = f"the seal key at hand is not the one of {location!r}"
-                raise SealKeyError(problem, sealkey.RESTORE)
+            master = sealkey.begin_key(location, known)
             connection.execute("PRAGMA secure_delete = ON")
         for entry in found:
             _redact(connection, entry, master)

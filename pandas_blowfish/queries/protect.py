@@ -148,8 +148,26 @@ def _bound(
         if promise.chain is not None and promise.chain.length != count.rows(frame):
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
-        public, key = sealkey.new_binding(book.location, name, book.seal_key_id())
-        clip = stated["outside"] == "clip"
+        binding = _sealed(frame, book, name, promise, stated, named=named)
+        found = book.bind(name, total, binding)
+        if found.binding.get("seal_key") == binding["seal_key"]:
+            return found
+    require_bound(found, promise, total, stated)
+    binding = sealkey.keyed(book.location, name, found.binding)
+    if stale := seal.unsealed(frame, policy_of(found, 0).domain, binding):
+        raise StaleFrameError(name, stale)
+    require_recorded(frame, found)
+    return found
+
+
+def _sealed(
+    frame: Any, book: Ledger, name: str, promise: Policy, stated: dict[str, Any], *, named: bool
+) -> dict[str, Any]:
+    """Return what a new dataset is bound to; where all is right, its seal key is kept."""
+    clip = stated["outside"] == "clip"
+    while True:
+        master = sealkey.propose_key(book.location, book.seal_key_id())
+        public, key = sealkey.new_binding(master, name)
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
             "fingerprint": promise.fingerprint,
@@ -161,15 +179,8 @@ def _bound(
         }
         if wrong := count.contradicted(frame, promise.domain, promise.facts, clip=clip):
             raise FactMismatchError([fact.text for fact in wrong])
-        found = book.bind(name, total, binding)
-        if found.binding.get("seal_key") == public:
-            return found
-    require_bound(found, promise, total, stated)
-    binding = sealkey.keyed(book.location, name, found.binding)
-    if stale := seal.unsealed(frame, policy_of(found, 0).domain, binding):
-        raise StaleFrameError(name, stale)
-    require_recorded(frame, found)
-    return found
+        if sealkey.keep_key(book.location, master):  # else another process has begun the ledger meanwhile
+            return binding
 
 
 def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapping[str, Any]) -> None:
