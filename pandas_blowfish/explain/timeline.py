@@ -65,7 +65,7 @@ def _across(times: Sequence[str]) -> tuple[list[float], list[tuple[float, str, s
     """Return where entries lie along the bottom, by time or, if that does not pass, one after the other."""
     try:
         seconds = [datetime.fromisoformat(time).timestamp() for time in times]
-    except ValueError:
+    except (OSError, OverflowError, ValueError):
         seconds = []
     span = seconds[-1] - seconds[0] if seconds else 0.0
     if span <= 0 or sorted(seconds) != seconds:

@@ -43,7 +43,7 @@ def every(connection: sqlite3.Connection, clause: str, *values: object) -> Itera
     for row in connection.execute(f"SELECT * FROM entries WHERE {clause}", values).fetchall():
         before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
         try:
-            yield _read(connection, row, before[0] if before else "")
+            yield _read(connection, row, before[0] if before else "", _key())
         except LedgerTamperedError:
             if row[0] > 1:
                 select(connection, "id = 1")  # says so if it is the key that does not fit
@@ -87,11 +87,11 @@ def replay(connection: sqlite3.Connection) -> Iterator[Entry]:
         Because:  ids are 1, 2, 3, ..., and each hash covers the entry's content and the hash before it.
         Checked:  tests/kernel/test_ledger.py::test_verify_finds
     """
-    previous = ""
+    previous, key = "", _key()
     for number, row in enumerate(connection.execute("SELECT * FROM entries ORDER BY id"), 1):
         if row[0] != number:
             raise LedgerTamperedError(number, "it is missing")
-        entry = _read(connection, row, previous)
+        entry = _read(connection, row, previous, key)
         previous = entry.hash
         yield entry
 
@@ -122,27 +122,27 @@ def body_of(text: object) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ValueError("not text")
     try:
-        body = json.loads(text)
+        body, end = _SCAN(text)
     except RecursionError:
         raise ValueError("too deep") from None
-    if not isinstance(body, dict):
+    if end != len(text) or not isinstance(body, dict):
         raise ValueError("not an object")
     if "\\ud" in text:
         json.dumps(body, ensure_ascii=False).encode()  # half a character is a UnicodeEncodeError
     return body
 
 
-def _read(connection: sqlite3.Connection, row: tuple[Any, ...], previous: str) -> Entry:
+def _read(connection: sqlite3.Connection, row: tuple[Any, ...], previous: str, key: bytes) -> Entry:
     """Return a row as an entry, or raise unless it follows the hash before (and, if first, the key fits)."""
     number, dataset, kind, time, text, given = row
-    key = _key()
     try:
         if number == 1 and not given.startswith("hmac-" if key else "sha256:"):
             raise LedgerKeyError(f"the ledger was begun with{'out a' if key else ' a'} key")
-        follows = given == _hash(canonical([previous, number, dataset, kind, time, text]).encode())
+        message = (
+            f"[{_QUOTE(previous)},{number},{_QUOTE(dataset)},{_QUOTE(kind)},{_QUOTE(time)},{_QUOTE(text)}]"
+        )
+        follows = given == _hash(message.encode(), key)  # the message is what `canonical` gives
         if follows or (kind == "open" and _attested(connection, row)):
-            if not all(type(part) is str for part in (dataset, kind, time)):
-                raise ValueError("not text")
             return Entry(number, dataset, kind, time, body_of(text), given)
     except (AttributeError, TypeError, ValueError):
         raise LedgerTamperedError(number, "it cannot be read") from None
@@ -166,9 +166,9 @@ def _key() -> bytes:
     return os.environ.get("BLOWFISH_LEDGER_KEY", "").encode()
 
 
-def _hash(message: bytes) -> str:
-    """Return the hash of a message, keyed whenever there is a key."""
-    if key := _key():
+def _hash(message: bytes, key: bytes | None = None) -> str:
+    """Return the hash of a message, keyed whenever there is a key; `key` where it was looked up before."""
+    if key := _key() if key is None else key:
         return "hmac-sha256:" + hmac.new(key, message, hashlib.sha256).hexdigest()
     return "sha256:" + hashlib.sha256(message).hexdigest()
 
@@ -179,4 +179,6 @@ def _text(value: object) -> str:
     raise TypeError(f"a {type(value).__name__} cannot be written to a ledger")
 
 
+_QUOTE = json.encoder.encode_basestring_ascii  # raises TypeError for what is not text
+_SCAN = json.JSONDecoder().raw_decode
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, default=_text)

@@ -176,9 +176,10 @@ class Ledger:
         import pandas as pd  # here: charging needs no pandas
 
         with chain.transaction(self.location) as connection:
-            lines = [line(row) for row in connection.execute("SELECT * FROM entries ORDER BY id")]
-        index = pd.Index([each["id"] for each in lines], name="id", dtype="int64")
-        return pd.DataFrame({key: [each.get(key) for each in lines] for key in COLUMNS}, index, dtype=object)
+            rows = connection.execute("SELECT * FROM entries ORDER BY id").fetchall()
+        columns = list(zip(*map(line, rows), strict=True)) or [()] * len(COLUMNS)
+        index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
+        return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
         """Return True if no entry or answer was edited, deleted or moved; else raise and say which.

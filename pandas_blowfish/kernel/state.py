@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from sqlite3 import Connection
-from types import NoneType
 from typing import Any, ClassVar, NamedTuple
 
 from pandas_blowfish.errors import (
@@ -28,6 +27,7 @@ FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
 STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
+WORDS = ("name", "strategy", "sensitivity", "scale")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 LARGEST = 1_000  # bits before the point: floats hold no larger numbers
 
@@ -143,28 +143,49 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
         Checked:  tests/kernel/test_state.py::test_what_follows
     """
     try:
-        now = sums(entry)
-        if before is None or entry.kind == "open":
-            return before is None and entry.kind == "open" and now == Sums(now.total, Fraction(0), None, 0)
-        was = sums(before)
-        if entry.kind in ("answer", "upgrade"):
-            return now == was
-        if entry.kind == "fact":
-            return _fact_follows(entry, now, was, costs)
-        if now.closed is not None or now.facts != was.facts or now.spent > now.total:
-            return False
-        if entry.kind == "apart":
-            once, within = APART not in costs, 0 < fraction(entry.body["epsilon"]) <= now.total
-            costs[APART] = fraction(entry.body["epsilon"])
-            return once and within and now == was
-        if entry.kind == "charge":
-            epsilon = costs[entry.id] = fraction(entry.body["epsilon"])
-            adds = epsilon >= 0 and now.spent == was.spent + epsilon
-            return was.closed is None and adds and now.total == was.total
-        raised = now.total > was.total and now.spent == was.spent
-        return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
-    except (LedgerTamperedError, *UNREADABLE):
+        following(entry, None if before is None else sums(before), costs)
+    except LedgerTamperedError:
         return False
+    return True
+
+
+def following(entry: Entry, was: Sums | None, costs: dict[int, Fraction]) -> Sums:
+    """Return what an entry states, or raise LedgerTamperedError where it does not follow; see `follows`."""
+    now = sums(entry)
+    try:
+        if _follows(entry, now, was, costs):
+            return now
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
+
+
+def _follows(entry: Entry, now: Sums, was: Sums | None, costs: dict[int, Fraction]) -> bool:
+    if was is None or entry.kind == "open":
+        return was is None and entry.kind == "open" and now == Sums(now.total, Fraction(0), None, 0)
+    if entry.kind in ("answer", "upgrade"):
+        return now == was
+    if entry.kind == "fact":
+        return _fact_follows(entry, now, was, costs)
+    if now.closed is not None or now.facts != was.facts or now.spent > now.total:
+        return False
+    if entry.kind == "apart":
+        once, within = APART not in costs, 0 < fraction(entry.body["epsilon"]) <= now.total
+        costs[APART] = fraction(entry.body["epsilon"])
+        return once and within and now == was
+    if entry.kind == "charge":
+        epsilon = costs[entry.id] = fraction(entry.body["epsilon"])
+        adds = epsilon >= 0 and _adds_up(was.spent, epsilon, now.spent)
+        return was.closed is None and adds and now.total == was.total
+    raised = now.total > was.total and now.spent == was.spent
+    return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
+    """Return whether a sum is exact, without reducing it: of many entries that is most of the work."""
+    below = one.denominator * other.denominator
+    above = one.numerator * other.denominator + other.numerator * one.denominator
+    return above * both.denominator == both.numerator * below
 
 
 def _fact_follows(entry: Entry, now: Sums, was: Sums, costs: dict[int, Fraction]) -> bool:
@@ -264,38 +285,43 @@ def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
     return next((key for key in told if said[key] != stated[key]), "")
 
 
-def line(row: tuple[Any, ...]) -> dict[str, Any]:
+def line(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a stored entry as a row of `Ledger.entries`, or raise LedgerTamperedError."""
     number, dataset, kind, time, body, given = row
     try:
-        found = _line(body_of(body))
-        if all(type(part) is str for part in (dataset, kind, time, given)):
-            return {**found, "id": number, "dataset": dataset, "kind": kind, "time": time, "hash": given}
+        if type(dataset) is type(kind) is type(time) is type(given) is str:
+            return dataset, kind, time, *_line(body_of(body)), given
     except UNREADABLE:
         pass
     raise LedgerTamperedError(number, "it cannot be read")
 
 
-def _line(body: dict[str, Any]) -> dict[str, Any]:
+def _line(body: dict[str, Any]) -> tuple[Any, ...]:
     """Return what a body states, or raise if it is not of the form that bodies have."""
-    found = {"reason": body["closed"], **body}
-    found |= {key: fraction(body[key]) for key in ("epsilon", "spent", "total") if key in body}
+    epsilon, spent, total = body.get("epsilon"), fraction(body["spent"]), fraction(body["total"])
+    query, columns, costs, closed = (
+        body.get("query"),
+        body.get("columns"),
+        body.get("repriced"),
+        body["closed"],
+    )
     if "call" in body:
-        found["query"] = body["call"]
+        query = _word(body["call"])
     elif "fact" in body:
-        found["query"] = text(body["fact"])
-    if not {"spent", "total"} <= body.keys():
-        raise ValueError("no sums")
-    words = ("name", "call", "strategy", "sensitivity", "scale", "reason")
-    if not all(isinstance(found.get(key), (str, NoneType)) for key in words):
-        raise ValueError("not words")
-    if not isinstance(found.get("columns"), (list, NoneType)):
+        query = text(body["fact"])
+    if columns is not None and type(columns) is not list:
         raise ValueError("no columns")
-    costs = body.get("repriced")
-    found["repriced"] = None if costs is None else {int(each): cost for each, cost in costs.items()}
-    for cost in (found["repriced"] or {}).values():
-        fraction(cost)
-    return found
+    if costs is not None:
+        costs = {int(each): cost for each, cost in costs.items() if fraction(cost) is not None}
+    cost, reason = None if epsilon is None else fraction(epsilon), body.get("reason", closed)
+    name, strategy, *measured = (_word(body.get(key)) for key in WORDS)
+    return cost, spent, total, name, query, columns, strategy, *measured, _word(reason), costs
+
+
+def _word(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise ValueError("not a word")
+    return value
 
 
 def text(fact: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pandas_blowfish.errors import LedgerTamperedError
 from pandas_blowfish.kernel import answers, chain, upgrade
 from pandas_blowfish.kernel.chain import Entry
-from pandas_blowfish.kernel.state import differs, follows
+from pandas_blowfish.kernel.state import Sums, differs, following
 
 OTHER = "was the receipt changed, or is it of another ledger? If neither, restore the ledger from a copy."
 
@@ -18,23 +18,22 @@ OTHER = "was the receipt changed, or is it of another ledger? If neither, restor
 def verify(connection: Connection, location: str, head: str | Mapping[str, Any] | None = None) -> None:
     """Raise unless every entry and answer is what was written, and a receipt, if given, is of one of them."""
     first: dict[str, Entry] = {}
-    last: dict[str, Entry] = {}
+    last: dict[str, Sums] = {}
     costs: dict[str, dict[int, Fraction]] = {}
     named: dict[int, tuple[str, bool]] = {}
     stated: dict[int, Any] = {}
     vouched: Entry | None = None
     for entry in chain.replay(connection):
-        before = last.get(entry.dataset)
-        if not follows(entry, before, costs.setdefault(entry.dataset, {})):
-            raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
-        first.setdefault(entry.dataset, entry)
-        last[entry.dataset] = entry
+        name = entry.dataset
+        if name not in first:
+            first[name], costs[name] = entry, {}
+        last[name] = following(entry, last.get(name), costs[name])
         if entry.kind in ("charge", "apart"):
             named[entry.id] = entry.hash, not entry.body.get(answers.ATTESTED)
         elif entry.kind == "answer":
             _note(entry, named, stated)
         elif entry.kind == "upgrade":
-            upgrade.check(connection, location, first[entry.dataset], entry)
+            upgrade.check(connection, location, first[name], entry)
         if _is_of(head, entry):
             vouched = entry
     answers.check_all(connection, named, stated)

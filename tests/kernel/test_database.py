@@ -138,7 +138,9 @@ def test_a_charge_is_in_the_file_when_its_process_is_killed(path, tmp_path):
 def test_a_mount_of_the_file_alone_is_refused(path, tmp_path, monkeypatch):
     """What containers do to a single file would give it a second journal; spaces are written as octal."""
     table = tmp_path / "mountinfo"
-    table.write_text("36 35 98:0 / / rw - ext4 /dev/root rw\n37 36 98:0 /b /a\\040b/budget.db rw - ext4 x rw\n")
+    table.write_text(
+        "36 35 98:0 / / rw - ext4 /dev/root rw\n37 36 98:0 /b /a\\040b/budget.db rw - ext4 x rw\n"
+    )
     assert database.is_mount("/a b/budget.db", str(table))
     assert not database.is_mount("/a b/other.db", str(table))
     assert not database.is_mount("/a b/budget.db", str(tmp_path / "no such table"))
