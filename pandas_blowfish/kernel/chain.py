@@ -40,13 +40,12 @@ def select(connection: sqlite3.Connection, clause: str, *values: object) -> Entr
 
 def every(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[Entry]:
     """Yield the entries of a clause, each once its hash is seen to follow from the one before it."""
+    key = _key()
     for row in connection.execute(f"SELECT * FROM entries WHERE {clause}", values).fetchall():
-        before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
         try:
-            yield _read(connection, row, before[0] if before else "", _key())
+            yield _read(connection, row, _hash_before(connection, row), key)
         except LedgerTamperedError:
-            if row[0] > 1:
-                select(connection, "id = 1")  # says so if it is the key that does not fit
+            _blame_key(connection, key)
             raise
 
 
@@ -136,21 +135,48 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], previous: str, k
     """Return a row as an entry, or raise unless it follows the hash before (and, if first, the key fits)."""
     number, dataset, kind, time, text, given = row
     try:
-        if number == 1 and not given.startswith("hmac-" if key else "sha256:"):
-            raise LedgerKeyError(f"the ledger was begun with{'out a' if key else ' a'} key")
-        message = (
-            f"[{_QUOTE(previous)},{number},{_QUOTE(dataset)},{_QUOTE(kind)},{_QUOTE(time)},{_QUOTE(text)}]"
-        )
-        follows = given == _hash(message.encode(), key)  # the message is what `canonical` gives
-        if follows or (kind == "open" and _attested(connection, row)):
+        if _matches(row, previous, key) or (kind == "open" and _attested(connection, row)):
+            if number == 1:
+                _check_beginning(given, key)
             return Entry(number, dataset, kind, time, body_of(text), given)
     except (AttributeError, TypeError, ValueError):
         raise LedgerTamperedError(number, "it cannot be read") from None
-    if number == 1 and key:
-        raise LedgerKeyError(
-            "the key is not the one the ledger was begun with, or its first entry was edited"
-        )
+    if number == 1:
+        _blame_key(connection, key)
     raise LedgerTamperedError(number, "its hash does not follow from its content and the entry before it")
+
+
+def _matches(row: tuple[Any, ...], previous: str, key: bytes) -> bool:
+    """Return whether a row has the hash of its content and the hash before; raise TypeError if not text."""
+    number, dataset, kind, time, text, given = row
+    words = f"{_QUOTE(dataset)},{_QUOTE(kind)},{_QUOTE(time)},{_QUOTE(text)}"  # as `canonical` writes them
+    return bool(given == _hash(f"[{_QUOTE(previous)},{number},{words}]".encode(), key))
+
+
+def _hash_before(connection: sqlite3.Connection, row: tuple[Any, ...]) -> str:
+    before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
+    return before[0] if before else ""
+
+
+def _check_beginning(given: object, key: bytes) -> None:
+    """Raise LedgerKeyError where a ledger was begun with a key and there is none, or the other way round."""
+    if isinstance(given, str) and not given.startswith("hmac-" if key else "sha256:"):
+        raise LedgerKeyError(f"the ledger was begun with{'out a' if key else ' a'} key")
+
+
+def _blame_key(connection: sqlite3.Connection, key: bytes) -> None:
+    """Raise LedgerKeyError where the key fits neither the first entry nor the first upgrade."""
+    first = connection.execute("SELECT * FROM entries WHERE id = 1").fetchone()
+    if first is None:
+        return
+    _check_beginning(first[5], key)
+    clause = "SELECT * FROM entries WHERE kind = 'upgrade' ORDER BY id LIMIT 1"
+    later = connection.execute(clause).fetchone()
+    with suppress(TypeError):
+        if not key or any(_matches(row, _hash_before(connection, row), key) for row in (first, later) if row):
+            return
+        problem = "the key is not the one the ledger was begun with, or its first entry was edited"
+        raise LedgerKeyError(problem)
 
 
 def _attested(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:

@@ -120,11 +120,11 @@ def _redact(connection: Connection, entry: Entry, master: bytes) -> None:
         raise LedgerTamperedError(entry.id, "its binding cannot be read") from None
     body = chain.canonical({**entry.body, "binding": binding})
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", entry.dataset)
-    connection.execute("UPDATE entries SET body = ? WHERE id = ?", (body, entry.id))
     sums = {key: (last or entry).body.get(key) for key in ("total", "spent", "closed", "facts")}
     digest = chain.redaction(entry.id, entry.dataset, entry.time, body, entry.hash)
     more = {"entry": entry.id, "digest": digest, "facts": sums.pop("facts") or 0}
-    chain.append(connection, entry.dataset, "upgrade", {**sums, **more})
+    chain.append(connection, entry.dataset, "upgrade", {**sums, **more})  # after the entry as it was
+    connection.execute("UPDATE entries SET body = ? WHERE id = ?", (body, entry.id))
 
 
 def _redacted(binding: Mapping[str, Any], stated: Mapping[str, str]) -> dict[str, Any]:

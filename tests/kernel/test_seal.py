@@ -174,7 +174,7 @@ def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
     text = json.dumps(binding)
     stated = binding["spread"]["columns"]["x"]
 
-    words = re.findall(r"[0-9a-f]{64}", text) + [binding.get("key", "")]  # a key would be one of these
+    words = [*re.findall(r"[0-9a-f]{64}", text), binding.get("key", "")]  # a key would be one of these
     guesses = [pd.DataFrame({"x": np.repeat([1, 0], [many, rows - many])}) for many in range(rows + 1)]
     confirmed = [
         len(guess)

@@ -207,7 +207,9 @@ def test_wrapped_texts_are_read_with_the_key_alone():
             sealkey.unwrap(*arguments)
 
 
-@pytest.mark.parametrize("binding", [{}, {"seal_key": 3}, {"seal_key": {"id": "x"}}, {"seal_key": {}, "key": ""}])
+@pytest.mark.parametrize(
+    "binding", [{}, {"seal_key": 3}, {"seal_key": {"id": "x"}}, {"seal_key": {}, "key": ""}]
+)
 def test_a_binding_that_states_no_key_was_tampered_with(binding):
     """It is neither of this version nor of an older one."""
     with pytest.raises(LedgerTamperedError):
