@@ -293,7 +293,7 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", name)
     if first is None or last is None:
         known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
-        raise errors.UnknownDatasetError(name, [dataset for (dataset,) in known])
+        raise errors.UnknownDatasetError(name, [str(dataset) for (dataset,) in known])
     total, spent, closed, many = state.sums(last)
     facts = state.facts(connection, name) if many else ()
     if len(facts) != many:
