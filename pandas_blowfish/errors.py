@@ -1,8 +1,4 @@
-"""Every exception of the library, under one base class; none ever shows a value from a row.
-
-Each message says what happened, what is allowed and how to fix it, and each error carries its
-facts as attributes. Names of columns and declared bounds may appear, rows never do.
-"""
+"""Every exception, with its facts as attributes: what happened, what is allowed, a fix; no value of a row."""
 
 from __future__ import annotations
 
@@ -225,17 +221,13 @@ class LedgerTamperedError(LedgerError):
 class LedgerKeyError(LedgerError):
     """BLOWFISH_LEDGER_KEY is set for an unkeyed ledger, or missing or wrong for a keyed one."""
 
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(_message(f"{problem}.", fix="set BLOWFISH_LEDGER_KEY as when the ledger was begun."))
-
-
-class SealKeyError(LedgerError):
-    """The key of a ledger's seals is missing, is another one, or still lies in an old ledger."""
-
-    def __init__(self, problem: str, fix: str) -> None:
+    def __init__(self, problem: str, fix: str = "set BLOWFISH_LEDGER_KEY as when it was begun.") -> None:
         self.problem, self.fix = problem, fix
         super().__init__(_message(f"{problem}.", fix=fix))
+
+
+class SealKeyError(LedgerKeyError):
+    """The key of a ledger's seals is missing, is another one, or still lies in an old ledger."""
 
 
 class InsufficientBudgetError(LedgerError):

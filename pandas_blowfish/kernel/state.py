@@ -29,7 +29,7 @@ STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns"
 STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
 WORDS = ("name", "strategy", "sensitivity", "scale")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-LARGEST = 1_000  # bits before the point: floats hold no larger numbers
+LARGEST = 14_000  # bits before the point: Python writes no longer numbers
 
 
 @dataclass(frozen=True)
