@@ -303,6 +303,16 @@ class NameTakenError(LedgerError, ValueError):
         super().__init__(_message(f"{what}: {query}." if query else f"{what}.", fix=fix))
 
 
+class UnsoundPlanError(BlowfishError):
+    """What was about to be measured would lose more than is charged: nothing was counted."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        allowed = "releases that lose at most what they are charged, found out anew before each"
+        fix = "nothing was counted; please report the policy and the call: a plan should never be refused so."
+        super().__init__(_message(f"the plan is refused: {what}.", allowed, fix))
+
+
 class TestNoiseError(LedgerError):
     """Replayed test noise was about to be charged to a file ledger."""
 

@@ -124,7 +124,9 @@ class Clustering(Question):
         whole = Whole.build(policy, self.space, left, 0.0)
         most = max(4 * math.ceil(MAX_TOTAL / left), 0 if whole is None else whole.largest)
         suited = lru_cache(maxsize=16)(partial(self._best, policy, left, strategy))
-        return Counted(self.space, count, suited, self.usual, most, strategy, expected)
+        cells = [np.arange(many) for many in self.space.cells]
+        change = tally_sensitivity(graph, self.space.binned(cells))
+        return Counted(self.space, count, suited, self.usual, most, change, strategy, expected)
 
     def _best(self, policy: Policy, epsilon: Fraction, strategy: str, rows: int) -> Synopsis:
         found: list[Synopsis] = self._synopses(policy, epsilon, rows, strategy)
