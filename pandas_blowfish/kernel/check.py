@@ -39,7 +39,8 @@ from pandas_blowfish.policy.probe import probe, value_in
 SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
 DRAWN = 20_000  # edges that are tried where not every one is
 BEST = 64  # edges around which more are tried
-PROBES = 8  # cells that the counter is tried on
+PROBES, FEWER = 8, 2  # cells that the counter is tried on, of few query rows and of many
+MANY_ROWS = 100_000
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
 MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts tell an answer
 EVERY, ARGUED = "every edge", "argued"
@@ -178,7 +179,8 @@ class Check:
 
     def _compare(self, step: Step, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
-        drawn = _starts(self.domain, _special(step, self.domain), PROBES, random)
+        probes = PROBES if len(step.scales) <= MANY_ROWS else FEWER
+        drawn = _starts(self.domain, _special(step, self.domain), probes, random)
         start, end = self.edges.draw(random, drawn)
         cells = drawn.joined(end.take(~end.absent))
         columns = step.columns(cells)
