@@ -31,7 +31,19 @@ PARTS = {  # of a receipt, as its views group them
         *("std_low", "std_high", "post", "shift_low", "shift_high", "at_most"),
     ),
     "promise": (
-        *("guarantee", "apart", "beside", "policy", "unit", "outside", "facts", "moved", "rule", "proof"),
+        *(
+            "guarantee",
+            "apart",
+            "beside",
+            "policy",
+            "unit",
+            "outside",
+            "facts",
+            "moved",
+            "rule",
+            "proof",
+            "checked",
+        ),
     ),
     "where to verify": ("entry", "hash", "time", "version"),
 }

@@ -158,7 +158,7 @@ def test_every_module_is_a_noun_of_moderate_length():
     """Files stay readable in one sitting, and open with a sentence."""
     for path in MODULES:
         text = path.read_text()
-        assert len(text.splitlines()) <= 320, path
+        assert len(text.splitlines()) <= 500, path
         assert ast.get_docstring(ast.parse(text)), path
 
 

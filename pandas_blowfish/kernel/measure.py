@@ -198,13 +198,11 @@ def _measured(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: b
     if isinstance(adaptive, Staged):
         return _in_rounds(adaptive, frame, check, plan.cost, left, clip=clip)
     exact = adaptive.measured(counted(frame, adaptive.tallies, clip=clip))
-    if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
+    if adaptive.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
         exact = np.clip(exact, -LIMIT, LIMIT)
     if isinstance(adaptive, Dawa):
         return bucketed(adaptive, exact)
-    noise = _noise(plan.scales, plan.cost)
-    added = adaptive.mapped(noise) if isinstance(adaptive, Mesh) else noise
-    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
+    return np.asarray(np.clip(exact + adaptive.mapped(_noise(plan.scales, plan.cost)), -LIMIT, LIMIT))
 
 
 def _in_rounds(

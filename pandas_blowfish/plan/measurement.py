@@ -81,12 +81,25 @@ class Measurement(Protocol):
         """
 
     @property
+    def own_noise(self) -> bool:
+        """Tell whether every measured row has a noise of its own."""
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the measured rows."""
+
+    @property
     def loss_scales(self) -> Scales:
         """Return for each row of `changes` how large a change loses 1; 0 where any loses all."""
 
 
 class Checkable:
     """What follows from `columns` and `scales` where every measured row has a noise of its own."""
+
+    own_noise = True
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the measured rows: itself."""
+        return noise
 
     def changes(self: Any, before: Cells, after: Cells) -> Any:
         """Return by how much the measured rows change when records move, scipy sparse."""

@@ -34,6 +34,13 @@ class Step(Protocol):
         """Return by how much the rows change when records move, scipy sparse."""
 
     @property
+    def own_noise(self) -> bool:
+        """Tell whether every row has a noise of its own."""
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the rows."""
+
+    @property
     def loss_scales(self) -> Scales:
         """Return for each row of `changes` how large a change loses 1."""
 

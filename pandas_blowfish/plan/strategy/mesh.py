@@ -77,6 +77,7 @@ class Mesh:
 
     name = "mesh"
     proof_id = "mesh"
+    own_noise = False
 
     @classmethod
     def from_form(
