@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
 from oracle.cases import Case, random_case
 from oracle.losses import BrokenReleaseError, Chosen, Ints, in_one_round, in_rounds
 from oracle.tap import Draw, Release, tables
-
 from pandas_blowfish.plan.stages import Staged
 
 HUGE = 2**60
@@ -31,6 +31,15 @@ class Tally:
     tight: int = 0
     free: int = 0
     failed: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Add what another audit has seen."""
+        self.seen.update(other.seen)
+        self.cases += other.cases
+        self.noisy += other.noisy
+        self.tight += other.tight
+        self.free += other.free
+        self.failed += other.failed
 
 
 def noise_of(kind: str, draw: random.Random) -> Chosen:
@@ -79,7 +88,7 @@ def loss_in_rounds(
     worst: Fraction | float = Fraction(0)
     charges, noisy = {releases[0](()).charged}, False
     groups = components(pairs) or [[(0, 0)]]
-    for kind in draw.sample(SEQUENCES, 2) + ["noise"]:
+    for kind in [*draw.sample(SEQUENCES, 2), "noise"]:
         own = draw.choice(groups)
         some = draw.sample(own, min(MAX_IN_ROUNDS, len(own)))
         for part in components(some):

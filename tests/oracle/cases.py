@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
+import pandas_blowfish as bf
 from oracle.policies import (
     random_attribute,
     random_bins,
@@ -27,10 +29,9 @@ from oracle.policies import (
     random_numbers,
     random_secret,
     value_of,
+    values_of,
 )
 from oracle.tap import Steps, ask, said
-
-import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.neighbours import fact_cells, neighbours
@@ -38,7 +39,7 @@ from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.policy.attribute import Attribute, Grid
-from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.domain import Domain, from_dict
 from pandas_blowfish.policy.exact import exact
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 40), Fraction(1, 3), Fraction(1, 2), 1, 1, 2, Fraction(17, 5), 30]
@@ -47,7 +48,7 @@ MAX_ENUMERATED = 60  # tables of a few rows that satisfy public facts
 MAX_PAIRS = 20_000  # of tables that are compared for one policy with facts
 VERBS = [
     *["hist", "hist", "cumhist", "quantile", "range", "boxes", "marginal", "marginals", "order"],
-    *["kmeans", "kmeans", "sum", "mean", "count", "workload"],
+    *["kmeans", "kmeans", "aligned", "sum", "mean", "count", "workload"],
 ]
 
 
@@ -82,13 +83,14 @@ def frame_of(domain: Domain, records: Sequence[tuple[int, ...]]) -> pd.DataFrame
     """Return records as a frame: the first value of each cell, missing where the cell is the missing one."""
     columns = {}
     for place, attribute in enumerate(domain):
-        cells = [record[place] for record in records]
-        values = [None if cell == attribute.cells else value_of(attribute, cell) for cell in cells]
+        cells = np.array([record[place] for record in records], dtype=np.int64)
+        values = [*values_of(attribute), *([None] if attribute.nullable else [])]
         kind = {"integer": "Int64", "float": "float64", "bool": "boolean"}.get(attribute.kind, "object")
         if attribute.kind == "datetime":
-            columns[attribute.name] = pd.Series(pd.to_datetime(values))
+            listed = pd.Series(pd.to_datetime(values))
         else:
-            columns[attribute.name] = pd.Series(values, dtype=kind)
+            listed = pd.Series(values, dtype=kind)
+        columns[attribute.name] = listed.take(cells).reset_index(drop=True)
     return pd.DataFrame(columns)
 
 
@@ -137,6 +139,8 @@ def _ends(axis: Attribute, cell: int) -> tuple[Fraction, Fraction]:
 def random_case(draw: random.Random) -> Case | None:
     """Return a case of any kind; None where what was drawn cannot be asked."""
     verb = draw.choice(VERBS)
+    if verb == "aligned":
+        return _aligned(draw)
     small = draw.random() < 0.3
     policy = _policy(draw, verb, small)
     if policy is None:
@@ -147,10 +151,46 @@ def random_case(draw: random.Random) -> Case | None:
         if type(error).__name__ == "UnsoundPlanError":
             raise
         return None
-    found = _by_facts(draw, policy) if policy.constraints else _by_edges(draw, policy, len(steps))
+    found = _by_facts(draw, policy) if policy.constraints else _by_edges(draw, policy)
     if found is None:
         return None
     return Case(policy, steps, plan, *found)
+
+
+def _aligned(draw: random.Random) -> Case | None:
+    """Return clusters of a column in even groups, among rows whose number no edge changes.
+
+    Whether bins of some width change along an edge depends on how many rows there are: of a few policies one
+    is preferred that a plan for as many rows as it takes for usual would answer exactly.
+    """
+    for _ in range(4):
+        width, groups = draw.randint(2, 10), draw.choice([8, 16, 36, 60, 120, 1000])
+        missing = draw.choice([None, "public", "public"])
+        axis = {"type": "integer", "min": 0, "max": width * groups - 1, "nullable": missing is not None}
+        domain = Domain((from_dict("u", axis), from_dict("r", {"type": "category", "values": ["n", "s"]})))
+        secrets = {"u": bf.partition(width, missing=missing), "r": bf.public()}
+        policy = bf.Policy(domain, secrets=secrets, presence=draw.random() < 0.1)
+        scope = [("where", ("r == 'n'",), {})] if missing is None or draw.random() < 0.5 else []
+        strategy = draw.choice(["auto", "auto", "grid", "grid", "adaptive"])
+        named = {"epsilon": draw.choice(EPSILONS), "strategy": strategy}
+        steps: Steps = (*scope, ("kmeans", ("u", draw.randint(1, 3)), named))
+        try:
+            plan = ask(policy.plan, steps)
+        except ArgumentError:
+            return None
+        if plan.cost == 0:
+            break
+    share, rows = draw.choice([0.1, 0.5, 0.5]), draw.choice([400, 10_000, 10_000])
+    sides = random.Random(draw.random())
+    last = domain.shape[0] - 1
+    cells = [
+        sides.randrange(last + 1) if not missing or sides.random() < share else last for _ in range(rows)
+    ]
+    base = [(cell, int(sides.random() > share)) for cell in cells]
+    starts = [draw.randrange(groups) * width for _ in range(2)]  # pairs of one group each, by its words
+    moves = [(start, start + draw.randrange(1, width)) for start in starts]
+    tables = [[*base, (cell, 0)] for pair in moves for cell in pair] + [base]
+    return Case(policy, steps, plan, tables, [(0, 1), (2, 3), *([(0, 4), (3, 4)] if policy.presence else [])])
 
 
 def _policy(draw: random.Random, verb: str, small: bool) -> bf.Policy | None:
@@ -274,12 +314,14 @@ def _verb(
     return "count", (), {}
 
 
-def _by_edges(draw: random.Random, policy: bf.Policy, steps: int) -> tuple[list[Any], list[Any]] | None:
+def _by_edges(
+    draw: random.Random, policy: bf.Policy, base: list[tuple[int, ...]] | None = None
+) -> tuple[list[Any], list[Any]]:
     """Return tables that differ in one record, and which of them one move of that record joins."""
-    del steps
     records = list(itertools.product(*(range(size) for size in policy.domain.shape)))
     edges = definition_edges(in_words(policy), policy.domain.columns).tolist()
-    base = [draw.choice(records) for _ in range(draw.choice([0, 1, 4, 9]))]
+    if base is None:
+        base = [draw.choice(records) for _ in range(draw.choice([0, 1, 4, 9]))]
     draw.shuffle(edges)
     cells: dict[int, int] = {}
     pairs = []
@@ -301,13 +343,15 @@ def _by_facts(draw: random.Random, policy: bf.Policy) -> tuple[list[Any], list[A
         size = len(records) + policy.presence
         if math.comb(size + rows - 1, rows) > MAX_ENUMERATED or size ** (2 * rows) > 50 * MAX_PAIRS:
             continue
-        tables = [table for table in _multisets(len(records), rows, policy.presence)]
+        tables = list(_multisets(len(records), rows, policy.presence))
         given = [n for n, answer in enumerate(answers) if answer is not None]
         wanted = [answers[n] for n in given]
         kept = [table for table in tables if [int(held[n, list(table)].sum()) for n in given] == wanted]
         if not kept:
             continue
-        counts = {tuple(np.bincount(table, minlength=len(records)).tolist()): n for n, table in enumerate(kept)}
+        counts = {
+            tuple(np.bincount(table, minlength=len(records)).tolist()): n for n, table in enumerate(kept)
+        }
         pairs = []
         for change in {change.counts for change in neighbours(worded, rows)}:
             for own, number in counts.items():

@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+
 from oracle.tap import Draw, Ints, Release, Run
 
 Pairs = Sequence[tuple[int, int]]

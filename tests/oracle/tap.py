@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -104,11 +104,8 @@ def release(frame: Any, steps: Steps, noises: Sequence[Ints] = ()) -> Run:
     """Return what the kernel hands out for a query on a protected frame, with given noise."""
     ledger, name = frame.blowfish.ledger, frame.attrs["blowfish"]["dataset"]
     before = ledger.budget(name).spent
-    with tapped(Tap(noises)) as tap:
-        try:
-            ask(frame.blowfish, steps)
-        except Taken:
-            pass
+    with tapped(Tap(noises)) as tap, suppress(Taken):
+        ask(frame.blowfish, steps)
     if tap.values is None:
         raise AssertionError("nothing was measured")
     return Run(tap.values, tuple(tap.draws), ledger.budget(name).spent - before)
@@ -120,8 +117,16 @@ Release = Callable[[Sequence[Ints]], Run]
 def tables(frames: Sequence[Any], policy: bf.Policy, steps: Steps) -> list[Release]:
     """Return for each frame a function that releases it with given noise; all share a ledger of their own."""
     ledger = bf.Ledger()
-    found = []
-    for number, frame in enumerate(frames):
-        own = frame.blowfish.protect(policy, epsilon=TOTAL, ledger=ledger, dataset=f"table-{number}")
-        found.append(lambda noises=(), own=own: release(own, steps, noises))
-    return found
+
+    def made(number: int, frame: Any) -> Release:
+        own: list[Any] = []
+
+        def run(noises: Sequence[Ints] = ()) -> Run:
+            if not own:
+                name = f"table-{number}"
+                own.append(frame.blowfish.protect(policy, epsilon=TOTAL, ledger=ledger, dataset=name))
+            return release(own[0], steps, noises)
+
+        return run
+
+    return [made(number, frame) for number, frame in enumerate(frames)]
