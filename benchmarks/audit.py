@@ -14,10 +14,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from oracle import cases  # noqa: E402
-from oracle.audit import Tally, run_audit  # noqa: E402
+from oracle import cases
+from oracle.audit import Tally, run_audit
 
-from pandas_blowfish.plan import search  # noqa: E402
+from pandas_blowfish.plan import search
 
 SHORT_SEARCH = 4  # errors looked at for one layout: the loss follows from whatever a search finds
 
