@@ -24,7 +24,7 @@ from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
-CHUNKS, EACH = 4, 24
+CHUNKS, EACH = 4, 20
 ALIGNED = (1, 4, 8, 14, 15)
 
 
@@ -37,7 +37,7 @@ def test_no_random_release_loses_more_than_it_is_charged(chunk):
     assert not found.failed, "\n".join(found.failed)
     assert found.cases > EACH / 2
     assert found.noisy > EACH / 4
-    assert found.tight > found.noisy / 2
+    assert found.tight >= found.noisy / 4
     assert len({"hist", "marginal", "kmeans", "range", "sum", "count"} & set(found.seen)) > 3
     assert {"presence", "missing public", "where", "groupby", "facts", "joint"} <= set(found.seen)
 
