@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench reproduce peers engines clean
+.PHONY: demo test docs notebooks bench audit reproduce peers engines clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -33,6 +33,9 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/pufferfish.py
 	$(BIN)/python benchmarks/kmeans.py
 	$(BIN)/python benchmarks/kmeans.py --speed --columns --calibrate
+
+audit: .venv/.test
+	$(BIN)/python benchmarks/audit.py $(ARGS)
 
 reproduce: .venv/.bench
 	$(BIN)/python benchmarks/reproduce.py $(ARGS)
