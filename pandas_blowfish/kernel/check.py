@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.kernel.count import counted
-from pandas_blowfish.kernel.edges import Edges, Listing, closure_of, edges_of
-from pandas_blowfish.kernel.moves import FAR, Random
+from pandas_blowfish.kernel.edges import Edges, Listing, closure_of, drawn_within, edges_of
+from pandas_blowfish.kernel.moves import Random
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.measurement import Checkable
 from pandas_blowfish.plan.plan import Plan
@@ -27,7 +27,7 @@ from pandas_blowfish.plan.quilt import sigma
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.stages import Staged, Step
 from pandas_blowfish.policy.aggregate import Aggregate
-from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.lattice import independent
@@ -340,9 +340,10 @@ def _special(step: Step, domain: Domain) -> dict[str, Ints]:
 
 def _starts(domain: Domain, special: dict[str, Ints], many: int, random: Random) -> Cells:
     """Return cells drawn from all, and from those next to which something changes."""
-    codes = {}
+    codes, far = {}, drawn_within(domain)
     for attribute in domain:
-        low, high = (0, attribute.size) if attribute.bounded else (-FAR, FAR)
+        name = attribute.name
+        low, high = (-far[name], far[name]) if name in far else (0, attribute.size)
         every = random.integers(low, high, many)
         chosen = special[attribute.name][random.integers(0, len(special[attribute.name]), many)]
         codes[attribute.name] = np.where(random.random(many) < 0.5, every, chosen)
@@ -353,9 +354,8 @@ def _nudged(cells: Cells, domain: Domain, random: Random) -> Cells:
     """Return cells moved by a little, or not."""
     codes = {}
     for attribute in domain:
-        own = cells.codes[attribute.name] + random.integers(-1, 2, len(cells)) * random.integers(
-            0, 9, len(cells)
-        )
+        old, by = cells.codes[attribute.name], random.integers(-8, 9, len(cells))
+        own = np.where(old == NO_VALUE, old, old + by * random.integers(0, 2, len(cells)))
         codes[attribute.name] = np.clip(own, 0, attribute.size - 1) if attribute.bounded else own
     return Cells.present(codes, len(cells))
 

@@ -7,7 +7,7 @@ wrong is seen here.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.kernel.moves import (
+    FAR,
     Groups,
     Listed,
     Mask,
@@ -27,7 +28,7 @@ from pandas_blowfish.kernel.moves import (
     Window,
 )
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.exact import exact
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.groups import group_cells, plain_groups
@@ -36,6 +37,7 @@ from pandas_blowfish.policy.margin import RELATIVE, c_of, reduced
 from pandas_blowfish.policy.policy import Policy
 
 FEW = 200_000  # edges up to which every one is tried
+LOGARITHM = 600  # the largest logarithm of a number that is drawn: floats reach 709
 MAX_CELLS = 2 * 10**6  # cells up to which edges of several blocks are listed
 
 
@@ -56,11 +58,13 @@ class Edges:
         blocks: The columns of each block, and its moves.
         limit: How many blocks may move at once.
         presence: Whether a record may also come or go.
+        far: How far from 0 the numbers of columns without bounds are drawn.
     """
 
     blocks: tuple[tuple[tuple[str, ...], Moves], ...]
     limit: int
     presence: bool
+    far: Mapping[str, int]
 
     @cached_property
     def count(self) -> int | None:
@@ -182,10 +186,22 @@ class Edges:
             changed[rows] |= (own != there).any(axis=1)
             for place, column in enumerate(columns):
                 codes[column] = codes[column].copy()
-                codes[column][rows] = there[:, place]
+                codes[column][rows] = self._within(column, there[:, place])
         absent = random.random(many) < 0.2 if self.presence else np.zeros(many, dtype=bool)
         kept = np.flatnonzero(changed | absent)
         return start.take(kept), Cells(codes, absent).take(kept)
+
+    def _within(self, column: str, codes: Ints) -> Ints:
+        """Return codes no further from 0 than numbers are drawn; nearer ones are joined as well."""
+        if column not in self.far:
+            return codes
+        return np.where(codes == NO_VALUE, codes, np.clip(codes, -self.far[column], self.far[column]))
+
+
+def drawn_within(columns: Iterable[Attribute]) -> dict[str, int]:
+    """Return how far from 0 numbers of each column without bounds are drawn: where floats tell them apart."""
+    endless = [attribute for attribute in columns if isinstance(attribute, Unbounded)]
+    return {a.name: int(LOGARITHM / a.step) if a.log else FAR for a in endless}
 
 
 @lru_cache(maxsize=32)
@@ -197,7 +213,11 @@ def edges_of(policy: Policy, columns: tuple[str, ...]) -> Edges:
             own = [policy.domain[column] for column in block]
             blocks.append((seen, _moves(secret, own, [policy.domain[column] for column in seen])))
     most = {"record": len(policy.secrets), "attribute": 1}.get(str(policy.neighbors))
-    return Edges(tuple(blocks), int(policy.neighbors) if most is None else most, policy.presence)
+    limit, far = (
+        int(policy.neighbors) if most is None else most,
+        drawn_within(policy.domain[column] for column in columns),
+    )
+    return Edges(tuple(blocks), limit, policy.presence, far)
 
 
 @lru_cache(maxsize=32)
@@ -209,7 +229,9 @@ def closure_of(policy: Policy, columns: tuple[str, ...]) -> Edges:
         sizes = (attribute.size if attribute.bounded else None,)
         moves: Moves = Nothing(sizes) if column in public else Groups([None], sizes)
         blocks.append(((column,), moves))
-    return Edges(tuple(blocks), len(blocks), policy.presence)
+    return Edges(
+        tuple(blocks), len(blocks), policy.presence, drawn_within(policy.domain[column] for column in columns)
+    )
 
 
 def _moves(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence[Attribute]) -> Moves:
