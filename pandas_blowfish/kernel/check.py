@@ -219,18 +219,19 @@ class _Changes:
 
 def _dense(step: Step, listed: Listing) -> _Changes:
     """Return what edges change, from all columns of a small matrix."""
-    full = step.columns(listed.cells).toarray()
-    full = np.concatenate([full, np.zeros((len(full), 1), dtype=full.dtype)], axis=1)  # "absent"
-    codes = step.loss_scales.codes
-    most = np.abs(full).max(initial=0)
+    full = step.columns(listed.cells).T.toarray()  # cells x rows
+    full = np.concatenate([full, np.zeros((1, full.shape[1]), dtype=full.dtype)])  # "absent"
+    codes, most = step.loss_scales.codes, np.abs(full).max(initial=0)
     if most < 2**14:
         full = full.astype(np.int16)
     kinds = np.unique(codes)
-    own = [full if len(kinds) == 1 else full[codes == kind] for kind in kinds.tolist()]
     dtype = object if most > 2**50 else np.int64
-    sums = [np.abs(part[:, listed.end] - part[:, listed.start]).sum(axis=0, dtype=dtype) for part in own]
-    shape = (len(listed.start), 0)
-    return _Changes(np.stack(sums, axis=1) if sums else np.zeros(shape, dtype=np.int64), kinds)
+    table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
+    for number, kind in enumerate(kinds.tolist()):
+        own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])
+        change = own.take(listed.end, axis=0) - own.take(listed.start, axis=0)
+        table[:, number] = np.abs(change).sum(axis=1, dtype=dtype)
+    return _Changes(table, kinds)
 
 
 def _sparse(step: Step, start: Cells, end: Cells) -> _Changes:
@@ -262,7 +263,9 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
     if math.isinf(shares[top]):
         return _Worst(math.inf, (start.take([top]), end.take([top])), best)
     close = np.flatnonzero(shares >= shares[top] * (1 - NEAR))
-    patterns, first = np.unique(changes.table[close], axis=0, return_index=True)
+    several = changes.table.shape[1] > 1
+    patterns, first = np.unique(changes.table[close], axis=0 if several else None, return_index=True)
+    patterns = patterns.reshape(-1, changes.table.shape[1])
     losses = [
         sum((many / scale for many, scale in zip(pattern, values, strict=True) if many), Fraction(0))
         for pattern in patterns.tolist()

@@ -189,13 +189,13 @@ def test_finds_every_lie(name):
 
 def test_rows_that_are_not_in_the_columns_are_found():
     """A row that is counted twice, or a filter that the counter drops, is not what was checked."""
-    policy = line(NEAR)
-    plan = policy.plan.where("x >= 4").hist("x")
+    policy = two(NEAR, bf.full())
+    plan = policy.plan.where("y >= 4").hist("x", strategy="identity")
     check, honest = Check.of(policy, plan), plan.measurement
 
     class Doubled(Lying):
         def measured(self, counts):
-            return self.honest.measured(counts) * np.where(np.arange(len(self.scales)) == 0, 2, 1)
+            return self.honest.measured(counts) * 2
 
     class Dropped(Lying):
         @property
