@@ -1,8 +1,8 @@
 """Times the check that the kernel makes before each charge, as a share of the release it is part of.
 
-Run: python benchmarks/check.py [--rows N]. Two tables: whole releases of 1,000,000 rows on 100 cells (the first
-of a plan, planning included, and later ones of the same plan, whose check tried every edge and is remembered);
-and the check alone on 1,000,000 cells, where edges are drawn anew each time.
+Run: python benchmarks/check.py [--rows N]. Two tables: whole releases of 1,000,000 rows on 100 cells (the
+first of a plan, planning included, and later ones of the same plan, whose check tried every edge and is
+remembered); and the check alone on 1,000,000 cells, where edges are drawn anew each time.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def shares(frame: pd.DataFrame, verb: str, *, first: bool) -> tuple[float, float
 def releases(rows: int) -> None:
     """Print the check's share of releases of many rows on 100 cells."""
     frame = pd.DataFrame({"x": np.random.default_rng(0).integers(0, 100, rows)})
-    print(
-        f"| release of {rows:,} rows, 100 cells | first, ms | check, share | later, ms | check, share (below 10%) |"
-    )
+    print(f"| {rows:,} rows, 100 cells | first release, ms | check | later ones, ms | check (below 10%) |")
     print("| --- | --- | --- | --- | --- |")
     for name, secret in SECRETS.items():
         policy = bf.Policy(Domain((integers("x", 0, 99),)), secrets={"x": secret})
