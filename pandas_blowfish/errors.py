@@ -230,6 +230,14 @@ class LedgerKeyError(LedgerError):
         super().__init__(_message(f"{problem}.", fix="set BLOWFISH_LEDGER_KEY as when the ledger was begun."))
 
 
+class SealKeyError(LedgerError):
+    """The key of a ledger's seals is missing, is another one, or still lies in an old ledger."""
+
+    def __init__(self, problem: str, fix: str) -> None:
+        self.problem, self.fix = problem, fix
+        super().__init__(_message(f"{problem}.", fix=fix))
+
+
 class InsufficientBudgetError(LedgerError):
     """A charge would take the dataset over its total."""
 

@@ -26,7 +26,11 @@ MAX_QUERY = 70  # characters of a query that the table shows
 
 def ledger(given: Namespace, screen: Screen) -> int:
     """Show a ledger; raise a budget, verify."""
-    book = Ledger.at(given.ledger)
+    if given.ledger[0] == "upgrade" and len(given.ledger) == 2:
+        return _upgrade(given, screen)
+    if len(given.ledger) != 1:
+        raise exits.UsageError("ledger takes one file", "pandas-blowfish ledger FILE, or ledger upgrade FILE")
+    book = Ledger.at(given.ledger[0])
     if given.total is None and given.reason:
         raise exits.UsageError("--reason without --raise", "--raise TOTAL --reason TEXT")
     if given.total is not None and not given.reason.strip():
@@ -59,6 +63,24 @@ def ledger(given: Namespace, screen: Screen) -> int:
     listed = [{"id": number, **entry} for number, entry in entries.to_dict("index").items()]
     found = {"ledger": book.location, "datasets": {name: _budget(each) for name, each in budgets.items()}}
     screen.finish({**found, "verified": verified, "entries": listed})
+    return exits.OK
+
+
+def _upgrade(given: Namespace, screen: Screen) -> int:
+    """Move the seal keys out of a ledger of an older version."""
+    if given.dataset is not None or given.verify or given.receipt or given.total is not None or given.reason:
+        raise exits.UsageError("ledger upgrade takes a file and nothing else", "upgrade first, then look.")
+    book = Ledger.at(given.ledger[1])
+    moved = book.upgrade()
+    said = (
+        f"the seal keys of {', '.join(moved)} were moved out"
+        if moved
+        else "nothing to do: it holds no seal key"
+    )
+    screen.say(f"{book.location}: {said}")
+    if moved:
+        screen.say("copies made before still hold them: keep those where the rows are, or delete them")
+    screen.finish({"ledger": book.location, "upgraded": moved})
     return exits.OK
 
 

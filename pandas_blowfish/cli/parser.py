@@ -158,8 +158,12 @@ def _release(parser: argparse.ArgumentParser) -> None:
 
 
 def _ledger(parser: argparse.ArgumentParser) -> None:
-    """Show budgets and entries of a ledger, verify it, raise a budget on the record."""
-    parser.add_argument("ledger", help="the ledger's file")
+    """Show budgets and entries of a ledger, verify it, raise a budget on the record.
+
+    `ledger upgrade FILE` moves the seal keys that versions before 0.2 kept in the file out of it.
+    """
+    words = "the ledger's file; after the word upgrade, one of an older version"
+    parser.add_argument("ledger", nargs="+", metavar="[upgrade] ledger", help=words)
     parser.add_argument("--dataset", metavar="NAME", help="only this one")
     parser.add_argument("--verify", action="store_true", help="redo every hash; exit with 7 if one is wrong")
     parser.add_argument(
@@ -221,7 +225,9 @@ a file of jobs (paths are relative to it):
     - query: where("age >= 18").groupby('sex').hist('disease', epsilon='0.05')
       name: diseases of adults
       out: adults.csv""",
-    "ledger": "example: pandas-blowfish ledger budget.db --receipt ages.receipt.json",
+    "ledger": """examples:
+  pandas-blowfish ledger budget.db --receipt ages.receipt.json
+  pandas-blowfish ledger upgrade budget.db""",
     "report": "example: pandas-blowfish report budget.db -o report.html",
     "demo": "",
 }

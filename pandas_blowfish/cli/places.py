@@ -10,7 +10,7 @@ from typing import Any
 from pandas_blowfish.cli.exits import FILES, UsageError, blaming
 from pandas_blowfish.errors import ArgumentError
 
-BESIDE = ("", "-wal", "-shm", "-journal", ".lock")  # what a ledger's file has beside it
+BESIDE = ("", "-wal", "-shm", "-journal", ".lock", ".seal-key")  # what a ledger's file has beside it
 
 
 def of_ledger(ledger: Any) -> list[Path]:

@@ -31,6 +31,7 @@ YAML = 60_000  # letters of a policy that is written out
 FILE = 3_000_000  # letters of the file of entries
 KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact": "fact became public"}
 KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
+KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
 
 
 def uncovered(account: Account) -> list[str]:

@@ -28,8 +28,8 @@ def timeline(lines: Sequence[Line]) -> Html:
     if not drawn:
         return Html("")
     places, labels = _across([line.time for line in drawn])
-    top = max(max(line.spent or Fraction(0), line.total or Fraction(0)) for line in drawn)
     kept = sorted({*range(0, len(drawn), -(-len(drawn) // STEPS)), len(drawn) - 1})
+    top = max(max(drawn[at].spent or Fraction(0), drawn[at].total or Fraction(0)) for at in kept)
     spent = [(places[at], _up(drawn[at].spent, top)) for at in kept]
     total = [(places[at], _up(drawn[at].total, top)) for at in kept]
     last = drawn[-1]
@@ -65,7 +65,7 @@ def _across(times: Sequence[str]) -> tuple[list[float], list[tuple[float, str, s
     """Return where entries lie along the bottom, by time or, if that does not pass, one after the other."""
     try:
         seconds = [datetime.fromisoformat(time).timestamp() for time in times]
-    except ValueError:
+    except (OSError, OverflowError, ValueError):
         seconds = []
     span = seconds[-1] - seconds[0] if seconds else 0.0
     if span <= 0 or sorted(seconds) != seconds:

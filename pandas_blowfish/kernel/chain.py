@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import hmac
 import json
 import os
-import secrets
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.errors import (
-    ArgumentError,
-    LedgerError,
-    LedgerKeyError,
-    LedgerNotFoundError,
-    LedgerTamperedError,
-)
+from pandas_blowfish.errors import LedgerKeyError, LedgerTamperedError
+from pandas_blowfish.kernel.database import close, located, memory, transaction
+
+__all__ = ["Entry", "append", "canonical", "close", "every", "located", "memory", "replay", "select"]
+__all__ += ["body_of", "confirm", "follows_hash", "redaction", "seal_answer", "transaction"]
 
 
 @dataclass(frozen=True)
@@ -33,53 +27,10 @@ class Entry:
 
     id: int  # 1, 2, 3, ...
     dataset: str
-    kind: str  # "open", "charge", "raise" or "fact"
+    kind: str  # "open", "charge", "apart", "answer", "raise", "fact" or "upgrade"
     time: str  # UTC
     body: dict[str, Any] = field(repr=False)  # that of an "open" entry holds the seal
     hash: str
-
-
-def located(path: str | os.PathLike[str] | None) -> str:
-    """Return where a chain is: a new one in memory, a known one in memory, or a file's absolute path."""
-    where = memory() if path is None else str(os.fspath(path))
-    if where == ":memory:":
-        fix = "leave the ledger out, or say bf.Ledger()."
-        raise ArgumentError("ledger", "':memory:' would be a file of that name", fix=fix)
-    return where if where.startswith("memory:") else os.path.abspath(where)
-
-
-def memory() -> str:
-    """Return the location of a new chain in this process's memory, which lives as long as the process."""
-    location = f"memory:{secrets.token_hex(8)}"
-    connection = _connect(":memory:")
-    for statement in _TABLES:
-        connection.execute(statement)
-    _OPEN[location] = connection, _identity(location)
-    return location
-
-
-@contextmanager
-def transaction(
-    location: str, mode: str = "DEFERRED", *, create: bool = False
-) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a block that is committed as a whole or, on any exception, not at all."""
-    with _LOCK:
-        connection = None
-        try:
-            connection = _connection(location, create)
-            connection.execute(f"BEGIN {mode}")
-            for statement in _TABLES if create else ():
-                connection.execute(statement)
-            yield connection
-            connection.execute("COMMIT")
-            if mode == "IMMEDIATE":  # so that the file alone, moved without its -wal, has this entry too
-                with suppress(sqlite3.Error):
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        except sqlite3.Error as error:
-            raise LedgerError(f"{location!r} cannot be used as a ledger: {error}.\n{_FIX}") from error
-        finally:
-            if connection is not None and connection.in_transaction:
-                connection.execute("ROLLBACK")
 
 
 def select(connection: sqlite3.Connection, clause: str, *values: object) -> Entry | None:
@@ -89,25 +40,36 @@ def select(connection: sqlite3.Connection, clause: str, *values: object) -> Entr
 
 def every(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[Entry]:
     """Yield the entries of a clause, each once its hash is seen to follow from the one before it."""
+    key = _key()
     for row in connection.execute(f"SELECT * FROM entries WHERE {clause}", values).fetchall():
-        before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
         try:
-            yield _read(row, before[0] if before else "")
+            yield _read(connection, row, _hash_before(connection, row), key)
         except LedgerTamperedError:
-            if row[0] > 1:
-                select(connection, "id = 1")  # says so if it is the key that does not fit
+            _blame_key(connection, key)
             raise
 
 
 def append(connection: sqlite3.Connection, dataset: str, kind: str, body: Mapping[str, Any]) -> Entry:
-    """Write the next entry, after a look at the one before it."""
+    """Write the next entry, after a look at the one before it, and read it back."""
     last = select(connection, "TRUE ORDER BY id DESC")
     number, previous = (last.id, last.hash) if last else (0, "")
     text, time = canonical(body), datetime.now(UTC).isoformat(timespec="milliseconds")
     row = (number + 1, dataset, kind, time, text)
     given = _hash(canonical([previous, *row]).encode())
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", (*row, given))
-    return Entry(*row[:4], json.loads(text), given)
+    entry = Entry(number + 1, dataset, kind, time, json.loads(text), given)
+    confirm(connection, entry)
+    return entry
+
+
+def confirm(connection: sqlite3.Connection, entry: Entry) -> None:
+    """Raise unless an entry that was written is in the file, as it was written."""
+    row = connection.execute("SELECT * FROM entries WHERE id = ?", (entry.id,)).fetchone()
+    with suppress(AttributeError, IndexError, TypeError, ValueError):
+        number, dataset, kind, time, text, given = row
+        if Entry(number, dataset, kind, time, body_of(text), given) == entry:
+            return
+    raise LedgerTamperedError(entry.id, "it was written, and is not in the file as it was written")
 
 
 def replay(connection: sqlite3.Connection) -> Iterator[Entry]:
@@ -118,135 +80,121 @@ def replay(connection: sqlite3.Connection) -> Iterator[Entry]:
         LedgerKeyError: The key is missing or wrong, or set for a ledger begun without one.
 
     Proof note:
-        Requires: no collision of SHA-256; against one who can redo every hash, a key or a receipt's hash.
+        Requires: no collision of SHA-256; against one who can redo every hash, a key or a receipt's hash; for
+                  an entry that was upgraded, what `upgrade.check` says.
         Ensures:  the entries are those appended, in their order, up to some last one.
         Because:  ids are 1, 2, 3, ..., and each hash covers the entry's content and the hash before it.
         Checked:  tests/kernel/test_ledger.py::test_verify_finds
     """
-    previous = ""
+    previous, key = "", _key()
     for number, row in enumerate(connection.execute("SELECT * FROM entries ORDER BY id"), 1):
         if row[0] != number:
             raise LedgerTamperedError(number, "it is missing")
-        entry = _read(row, previous)
+        entry = _read(connection, row, previous, key)
         previous = entry.hash
         yield entry
 
 
-def seal_answer(entry: Entry, answer: bytes) -> str:
-    """Return the digest that binds a stored noisy answer to its entry."""
-    return _hash(f"answer {entry.hash} {answer.hex() if isinstance(answer, bytes) else None}".encode())
+def seal_answer(given: str, answer: object) -> str:
+    """Return the digest that binds a stored noisy answer to the hash of its entry."""
+    return _hash(f"answer {given} {answer.hex() if isinstance(answer, bytes) else None}".encode())
+
+
+def redaction(number: int, dataset: str, time: str, text: str, given: str) -> str:
+    """Return the digest of an "open" entry whose seal key was taken out, and which keeps its hash."""
+    return _hash(canonical(["redacted", number, dataset, time, text, given]).encode())
+
+
+def follows_hash(previous: str, entry: Entry, text: str) -> bool:
+    """Return whether an entry with some text as its body has its hash."""
+    content = [entry.id, entry.dataset, entry.kind, entry.time, text]
+    return entry.hash == _hash(canonical([previous, *content]).encode())
 
 
 def canonical(value: object) -> str:
     """Return the one JSON text of a value; a Fraction is written as "1/10"."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_text)
+    return _JSON.encode(value)
 
 
-def close(location: str) -> None:
-    """Close a file until it is used again; what is in memory stays."""
-    with _LOCK:
-        if location in _OPEN and not location.startswith("memory:"):
-            _OPEN.pop(location)[0].close()
-
-
-_LOCK = threading.RLock()  # one thread at a time uses SQLite, and none does while the process forks
-_OPEN: dict[str, tuple[sqlite3.Connection, tuple[int, int] | None]] = {}  # location: connection, identity
-_FIX = "  fix: check that the path leads to a ledger, or to no file in a directory that can be written."
-_MARK = 0x424C4F57  # the SQLite application_id of a ledger
-_TABLES = (
-    f"PRAGMA application_id = {_MARK}",
-    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, dataset TEXT NOT NULL,"
-    " kind TEXT NOT NULL, time TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS entries_of_dataset ON entries (dataset, id)",
-    "CREATE INDEX IF NOT EXISTS facts_of_dataset ON entries (dataset, id) WHERE kind = 'fact'",
-    "CREATE TABLE IF NOT EXISTS answers"
-    " (entry INTEGER PRIMARY KEY, answer BLOB NOT NULL, digest TEXT NOT NULL)",
-)
-
-
-def _connection(location: str, create: bool) -> sqlite3.Connection:
-    """Return a connection to what is there now; what is missing or was replaced is not found."""
-    now, (held, identity) = _identity(location), _OPEN.get(location, (None, None))
-    if held is None or identity != now:
-        close(location)
-        if location.startswith("memory:") or (not create and (held is not None or now is None)):
-            raise LedgerNotFoundError(location)
-        held = _connect_file(location, create)
-        _OPEN[location] = held, _identity(location)
-    if held.in_transaction:  # an interrupt came between an exception and its rollback
-        held.execute("ROLLBACK")
-    return held
-
-
-def _identity(location: str) -> tuple[int, int] | None:
-    """Return what is at a location now: a file, this process's memory (not its parent's), or None."""
-    if location.startswith("memory:"):
-        return 0, os.getpid()
-    with suppress(OSError):
-        status = os.stat(location)
-        return status.st_dev, status.st_ino
-    return None
-
-
-def _connect_file(location: str, create: bool) -> sqlite3.Connection:
-    """Return a connection to a ledger file, or to an empty one to `create` it in; harm no other file."""
-    how = "rwc" if create else "rw"
-    if (
-        not create
-        and not os.access(os.path.dirname(location), os.W_OK)
-        and not os.path.exists(f"{location}-wal")
-    ):
-        how = "ro&immutable=1"  # a copy on read-only media, which nobody changes
-    connection = _connect(f"{Path(location).as_uri()}?mode={how}")
+def body_of(text: object) -> dict[str, Any]:
+    """Return the body that a text states, or raise ValueError."""
+    if not isinstance(text, str):
+        raise ValueError("not text")
     try:
-        if os.stat(location).st_nlink > 1:  # each name would have a -wal of its own
-            raise LedgerError(f"{location!r} is one of several hard links to a ledger.\n{_FIX}")
-        scrap = 0 < os.path.getsize(location) < 512  # SQLite would take it for an empty database
-        empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-        mark = connection.execute("PRAGMA application_id").fetchone()[0]
-        if scrap or not (empty or mark == _MARK):
-            raise LedgerError(f"{location!r} is not a ledger; it was left as it is.\n{_FIX}")
-        if empty and not create:  # whoever made it was killed before the first entry
-            raise LedgerNotFoundError(location)
-        connection.execute("PRAGMA synchronous = FULL")
-        with suppress(sqlite3.OperationalError):  # another process is making it; WAL only makes it faster
-            connection.execute("PRAGMA journal_mode = WAL")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        body, end = _SCAN(text)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    if end != len(text) or not isinstance(body, dict):
+        raise ValueError("not an object")
+    if "\\ud" in text:
+        json.dumps(body, ensure_ascii=False).encode()  # half a character is a UnicodeEncodeError
+    return body
 
 
-def _connect(target: str) -> sqlite3.Connection:
-    return sqlite3.connect(target, uri=True, timeout=60, isolation_level=None, check_same_thread=False)
-
-
-def _read(row: tuple[Any, ...], previous: str) -> Entry:
+def _read(connection: sqlite3.Connection, row: tuple[Any, ...], previous: str, key: bytes) -> Entry:
     """Return a row as an entry, or raise unless it follows the hash before (and, if first, the key fits)."""
-    *content, given = row
-    key = _key()
+    number, dataset, kind, time, text, given = row
     try:
-        if row[0] == 1 and not given.startswith("hmac-" if key else "sha256:"):
-            raise LedgerKeyError(f"the ledger was begun with{'out a' if key else ' a'} key")
-        if given == _hash(canonical([previous, *content]).encode()):
-            number, dataset, kind, time, text = content
-            return Entry(number, dataset, kind, time, json.loads(text), given)
+        if _matches(row, previous, key) or (kind == "open" and _attested(connection, row)):
+            if number == 1:
+                _check_beginning(given, key)
+            return Entry(number, dataset, kind, time, body_of(text), given)
     except (AttributeError, TypeError, ValueError):
-        raise LedgerTamperedError(row[0], "it cannot be read") from None
-    if row[0] == 1 and key:
-        raise LedgerKeyError(
-            "the key is not the one the ledger was begun with, or its first entry was edited"
-        )
-    raise LedgerTamperedError(row[0], "its hash does not follow from its content and the entry before it")
+        raise LedgerTamperedError(number, "it cannot be read") from None
+    if number == 1:
+        _blame_key(connection, key)
+    raise LedgerTamperedError(number, "its hash does not follow from its content and the entry before it")
+
+
+def _matches(row: tuple[Any, ...], previous: str, key: bytes) -> bool:
+    """Return whether a row has the hash of its content and the hash before; raise TypeError if not text."""
+    number, dataset, kind, time, text, given = row
+    words = f"{_QUOTE(dataset)},{_QUOTE(kind)},{_QUOTE(time)},{_QUOTE(text)}"  # as `canonical` writes them
+    return bool(given == _hash(f"[{_QUOTE(previous)},{number},{words}]".encode(), key))
+
+
+def _hash_before(connection: sqlite3.Connection, row: tuple[Any, ...]) -> str:
+    before = connection.execute("SELECT hash FROM entries WHERE id = ?", (row[0] - 1,)).fetchone()
+    return before[0] if before else ""
+
+
+def _check_beginning(given: object, key: bytes) -> None:
+    """Raise LedgerKeyError where a ledger was begun with a key and there is none, or the other way round."""
+    if isinstance(given, str) and not given.startswith("hmac-" if key else "sha256:"):
+        raise LedgerKeyError(f"the ledger was begun with{'out a' if key else ' a'} key")
+
+
+def _blame_key(connection: sqlite3.Connection, key: bytes) -> None:
+    """Raise LedgerKeyError where the key fits neither the first entry nor the first upgrade."""
+    first = connection.execute("SELECT * FROM entries WHERE id = 1").fetchone()
+    if first is None:
+        return
+    _check_beginning(first[5], key)
+    clause = "SELECT * FROM entries WHERE kind = 'upgrade' ORDER BY id LIMIT 1"
+    later = connection.execute(clause).fetchone()
+    with suppress(TypeError):
+        if not key or any(_matches(row, _hash_before(connection, row), key) for row in (first, later) if row):
+            return
+        problem = "the key is not the one the ledger was begun with, or its first entry was edited"
+        raise LedgerKeyError(problem)
+
+
+def _attested(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
+    """Return whether a later entry vouches for an "open" entry whose hash is that of its first content."""
+    number, dataset, _, time, text, given = row
+    clause = "dataset = ? AND kind = 'upgrade' ORDER BY id"
+    later = select(connection, clause, dataset)
+    digest = redaction(number, dataset, time, text, given)
+    return later is not None and (later.body.get("entry"), later.body.get("digest")) == (number, digest)
 
 
 def _key() -> bytes:
     return os.environ.get("BLOWFISH_LEDGER_KEY", "").encode()
 
 
-def _hash(message: bytes) -> str:
-    """Return the hash of a message, keyed whenever there is a key."""
-    if key := _key():
+def _hash(message: bytes, key: bytes | None = None) -> str:
+    """Return the hash of a message, keyed whenever there is a key; `key` where it was looked up before."""
+    if key := _key() if key is None else key:
         return "hmac-sha256:" + hmac.new(key, message, hashlib.sha256).hexdigest()
     return "sha256:" + hashlib.sha256(message).hexdigest()
 
@@ -257,18 +205,6 @@ def _text(value: object) -> str:
     raise TypeError(f"a {type(value).__name__} cannot be written to a ledger")
 
 
-def _before_fork() -> None:
-    """Close every file: in a child, SQLite would believe in locks that it did not inherit."""
-    _LOCK.acquire()
-    for location in list(_OPEN):
-        close(location)
-
-
-def _at_exit() -> None:
-    for connection, _ in _OPEN.values():
-        connection.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
-atexit.register(_at_exit)
+_QUOTE = json.encoder.encode_basestring_ascii  # raises TypeError for what is not text
+_SCAN = json.JSONDecoder().raw_decode
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, default=_text)

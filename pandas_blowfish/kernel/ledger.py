@@ -10,10 +10,10 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandas_blowfish import errors
-from pandas_blowfish.kernel import chain, rules, state
+from pandas_blowfish.kernel import answers, chain, rules, sealkey, state, upgrade, verify
 from pandas_blowfish.kernel.chain import Entry
 from pandas_blowfish.kernel.rules import Rule
-from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, follows, line
+from pandas_blowfish.kernel.state import COLUMNS, Budget, Dataset, line
 from pandas_blowfish.policy.exact import exact
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ class Ledger:
         chain.canonical(binding)  # what cannot be written fails here, before there is a file
         with chain.transaction(self.location, "IMMEDIATE", create=True) as connection:
             if chain.select(connection, "dataset = ?", dataset) is None:
+                upgrade.require_moved(connection, self.location)
                 new = Dataset(dataset, {}, total, Fraction(0), None)
+                state.check_denominators(new)
                 _append(connection, new, "open", {"binding": binding})
             return _dataset(connection, dataset)
 
@@ -114,6 +116,8 @@ class Ledger:
             raise errors.EpsilonError("epsilon", f"{epsilon} is negative", allowed="0 or more")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset, charged=True)
+            if "key" in bound.binding:
+                sealkey.stated_key(self.location, bound.binding)  # an older version's: says what to do
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
             rules.require(connection, bound, epsilon, rule)
@@ -124,31 +128,24 @@ class Ledger:
             after, other = replace(bound, spent=bound.spent + adds), rules.beside(connection, dataset)
             state.check_denominators(after)
             more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
+            more |= {answers.ATTESTED: True} if name is not None else {}
             entry = _append(connection, after, kind, {**body, **more})
+        with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
+            chain.confirm(connection, entry)
         return entry, after.budget
 
     def store(self, entry: Entry, answer: bytes) -> None:
         """Keep the noisy answer of a named charge, once and for good; the first under a name stays."""
         with chain.transaction(self.location, "IMMEDIATE") as connection:
-            recorded = chain.select(connection, "id = ?", entry.id)
-            if recorded != entry:
-                raise errors.LedgerTamperedError(entry.id, "it is not the charge that was made")
-            if _answered(connection, entry.dataset, entry.body.get("name"), entry.id) is not None:
-                return
-            values = (entry.id, answer, chain.seal_answer(entry, answer))
-            connection.execute("INSERT INTO answers VALUES (?, ?, ?)", values)
+            digest = answers.put(connection, entry, answer)
+            if digest is not None:
+                now = _dataset(connection, entry.dataset)
+                _append(connection, now, "answer", {"charge": entry.id, "digest": digest})
 
     def find(self, dataset: str, name: str) -> tuple[Entry, bytes] | None:
         """Return the first charge under this name whose answer was stored, with the answer."""
         with chain.transaction(self.location) as connection:
-            entry = _answered(connection, dataset, name)
-            if entry is None:
-                return None
-            query = "SELECT answer, digest FROM answers WHERE entry = ?"
-            answer, digest = connection.execute(query, (entry.id,)).fetchone()
-        if digest != chain.seal_answer(entry, answer):
-            raise errors.LedgerTamperedError(entry.id, "its stored answer was edited")
-        return entry, answer
+            return answers.find(connection, dataset, name)
 
     @property
     def datasets(self) -> list[str]:
@@ -157,18 +154,38 @@ class Ledger:
         with chain.transaction(self.location) as connection:
             return [str(name) for (name,) in connection.execute(first)]
 
+    def seal_key_id(self) -> str | None:
+        """Return the fingerprint of the seal key that datasets here state; None where there are none."""
+        try:
+            with chain.transaction(self.location) as connection:
+                upgrade.require_moved(connection, self.location)
+                return upgrade.key_id(connection)
+        except errors.LedgerNotFoundError:
+            return None
+
+    def upgrade(self) -> list[str]:
+        """Move the seal keys of an older version out of the file; return the datasets whose key was moved.
+
+        Receipts stay good. Copies made before still hold the keys. It can be done again, and after a crash.
+        """
+        return upgrade.upgrade(self.location)
+
     @property
     def entries(self) -> pd.DataFrame:
         """Return one row for each entry as it stands (see `verify`), without seals; sums are fractions."""
         import pandas as pd  # here: charging needs no pandas
 
         with chain.transaction(self.location) as connection:
-            lines = [line(row) for row in connection.execute("SELECT * FROM entries ORDER BY id")]
-        index = pd.Index([each["id"] for each in lines], name="id", dtype="int64")
-        return pd.DataFrame({key: [each.get(key) for each in lines] for key in COLUMNS}, index, dtype=object)
+            rows = connection.execute("SELECT * FROM entries ORDER BY id").fetchall()
+        columns = list(zip(*map(line, rows), strict=True)) or [()] * len(COLUMNS)
+        index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
+        return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
         """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
+
+        Charges have a name without an answer where a process was stopped between the two; that is no error.
+        Of charges made before version 0.2 an edited answer is found, and a deleted one looks like that.
 
         Args:
             head: The hash of a receipt, or a receipt. Its entry must be there, which also finds a ledger that
@@ -176,19 +193,15 @@ class Ledger:
                 policy, unit, time. What the ledger does not hold (errors, `post`) is not compared.
         """
         state.check_head(head)
-        entries: dict[int, Entry] = {}
-        last: dict[str, Entry] = {}
-        costs: dict[str, dict[int, Fraction]] = {}
         with chain.transaction(self.location) as connection:
-            for entry in chain.replay(connection):
-                if not follows(entry, last.get(entry.dataset), costs.setdefault(entry.dataset, {})):
-                    raise errors.LedgerTamperedError(entry.id, "its sums do not follow from those before it")
-                entries[entry.id] = last[entry.dataset] = entry
-            for number, answer, digest in connection.execute("SELECT * FROM answers"):
-                if number not in entries or digest != chain.seal_answer(entries[number], answer):
-                    raise errors.LedgerTamperedError(number, "its stored answer was edited")
-        if head is not None:
-            state.vouch(head, entries)
+            verify.verify(connection, self.location, head)
+        return True
+
+    def agrees(self, receipt: Mapping[str, Any]) -> bool:
+        """Return True if a receipt is that of its entry, which alone is looked at; else raise as `verify`."""
+        state.check_head(receipt)
+        with chain.transaction(self.location) as connection:
+            verify.vouch(connection, receipt)
         return True
 
     def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
@@ -205,6 +218,7 @@ class Ledger:
                 allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
                 raise errors.ArgumentError("total", f"{raised} raises nothing", allowed=allowed)
             after = replace(bound, total=raised, closed=None)
+            state.check_denominators(after)
             _append(connection, after, "raise", {"reason": reason})
         return after.budget
 
@@ -279,11 +293,13 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", name)
     if first is None or last is None:
         known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
-        raise errors.UnknownDatasetError(name, [dataset for (dataset,) in known])
+        raise errors.UnknownDatasetError(name, [str(dataset) for (dataset,) in known])
     total, spent, closed, many = state.sums(last)
     facts = state.facts(connection, name) if many else ()
     if len(facts) != many:
         raise errors.LedgerTamperedError(last.id, "the facts recorded before it are missing")
+    if not isinstance(first.body.get("binding"), dict):
+        raise errors.LedgerTamperedError(first.id, "its binding cannot be read")
     found = Dataset(name, first.body["binding"], total, spent, closed, facts)
     if charged and closed is not None:
         raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
@@ -300,14 +316,6 @@ def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[
     after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
     state.check_denominators(after)
     return after, now.costs
-
-
-def _answered(connection: Connection, dataset: str, name: str | None, but: int = 0) -> Entry | None:
-    """Return the charge under a name, other than `but`, whose answer is kept."""
-    kept = (
-        "dataset = ? AND json_extract(body, '$.name') = ? AND id IN (SELECT entry FROM answers) AND id != ?"
-    )
-    return chain.select(connection, f"{kept} ORDER BY id", dataset, name, but)
 
 
 def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:

@@ -29,6 +29,7 @@ from pandas_blowfish.kernel.place import Ints
 from pandas_blowfish.kernel.reprice import policy_of, recorded
 from pandas_blowfish.kernel.rules import ONCE, Rule
 from pandas_blowfish.kernel.seal import Frame, unsealed
+from pandas_blowfish.kernel.sealkey import keyed
 from pandas_blowfish.plan.closure import closure
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
@@ -121,7 +122,8 @@ def looked(
         return kept
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
-    if stale := unsealed(frame, domain, dataset.binding, policy_of(dataset, 0).domain):
+    binding = keyed(ledger.location, dataset.name, dataset.binding)
+    if stale := unsealed(frame, domain, binding, policy_of(dataset, 0).domain):
         raise StaleFrameError(dataset.name, stale)
     return None
 

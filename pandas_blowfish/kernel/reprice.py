@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.kernel.chain import Entry
-from pandas_blowfish.kernel.state import OVERSPENT, Dataset
+from pandas_blowfish.kernel.state import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.plan.price import Price, price, price_of
 from pandas_blowfish.plan.recorded import FIX, clash, joined, policy_from
 from pandas_blowfish.policy.constraint import Constraint, constraint_from_dict
@@ -36,8 +36,13 @@ class Repriced:
 
 def policy_of(dataset: Dataset, known: int | None = None) -> Policy:
     """Return the policy that a dataset is bound to, with its recorded facts, or the first `known` of them."""
-    facts = tuple(json.dumps(fact) for fact in dataset.facts[:known])
-    return policy_from(dataset.binding["policy"], facts)
+    try:
+        facts = tuple(json.dumps(fact) for fact in dataset.facts[:known])
+        return policy_from(dataset.binding["policy"], facts)
+    except BlowfishError:
+        raise
+    except UNREADABLE:
+        raise LedgerTamperedError(None, f"the policy of dataset {dataset.name!r} cannot be read") from None
 
 
 def recorded(dataset: Dataset) -> tuple[Fact, ...]:

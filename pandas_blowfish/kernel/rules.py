@@ -11,7 +11,7 @@ from typing import Literal
 
 from pandas_blowfish.errors import InsufficientBudgetError, OnceError
 from pandas_blowfish.kernel.chain import every, select
-from pandas_blowfish.kernel.state import Dataset
+from pandas_blowfish.kernel.state import Dataset, cost
 
 Rule = Literal["apart", "once"]
 ONCE: Rule = "once"
@@ -42,7 +42,7 @@ def require(connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rul
             raise OnceError(bound.name, why, for_good=True)
         if epsilon > bound.total:
             raise InsufficientBudgetError(bound.name, epsilon, bound.total, bound.total)
-    if rule == ONCE and epsilon and _charged(connection, bound.name):
+    if rule == ONCE and epsilon and bound.spent and _charged(connection, bound.name):
         why = "its policy protects a total, which allows one release; another would not add up"
         raise OnceError(bound.name, why, for_good=True)
 
@@ -56,4 +56,4 @@ def beside(connection: Connection, dataset: str) -> int | None:
 def _charged(connection: Connection, dataset: str) -> bool:
     """Tell whether a dataset has had a release that was not free."""
     charges = every(connection, "dataset = ? AND kind = 'charge'", dataset)
-    return any(Fraction(entry.body["epsilon"]) for entry in charges)
+    return any(cost(entry) for entry in charges)

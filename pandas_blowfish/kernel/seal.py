@@ -1,5 +1,7 @@
 """Keyed hashes that tell whether rows are still those that were protected: this module sees rows.
 
+Whoever lacks the key, which is not in the ledger (`sealkey`), learns nothing from them.
+
 A pandas frame is sealed twice, in one pass: in the order of its rows, which is quick to check again, and by
 what does not depend on their order, which every engine can check (`spread`). Tables of other engines have the
 second alone.
@@ -7,7 +9,6 @@ second alone.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,17 +22,13 @@ from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.kernel.engine import Scan, rows_of
 from pandas_blowfish.kernel.pieces import Pieces
 from pandas_blowfish.kernel.place import Ints
+from pandas_blowfish.kernel.sealkey import finish
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
 Frame = pd.DataFrame | Pieces | Scan
-Seals = dict[str, dict[str, Any]]
-
-
-def new_key() -> str:
-    """Return a random key for the seals of one dataset."""
-    return secrets.token_hex(32)
+Seals = dict[str, Any]
 
 
 def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
@@ -41,8 +38,16 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
     and whatever could change an answer does not.
 
     Returns:
-        `seal`, by column, of the rows in order (none for tables of other engines), and `spread`, by column
-        and of whole rows, whatever their order.
+        `seal`, by column, of the rows in order (none for tables of other engines), `spread`, by column
+        and of whole rows, whatever their order, and `count`, of the number of rows.
+
+    Proof note:
+        Requires: HMAC-SHA256 under a secret key cannot be told from random digits.
+        Ensures:  whoever has the digests and not the key learns nothing about the rows, not even whether a
+                  guess of all of them is right.
+        Because:  each digest ends in an HMAC under the dataset's own key; equal columns of two datasets have
+                  different keys, and the parts of one dataset have different names.
+        Checked:  tests/kernel/test_seal.py::test_a_guess_cannot_be_confirmed_without_the_key
     """
     attributes, mixed = list(domain), spread.Mixed(list(domain), key)
     ordered: dict[str, str] = {}
@@ -53,7 +58,10 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
             hashers[at].update(codes)
 
         seen = spread.seen_in(frame, attributes, mixed, clip=clip, each=hashed)
-        ordered = {each.name: hasher.hexdigest() for each, hasher in zip(attributes, hashers, strict=True)}
+        ordered = {
+            each.name: _in_order(key, each.name, hasher)
+            for each, hasher in zip(attributes, hashers, strict=True)
+        }
     else:
         seen = spread.seen(frame, attributes, mixed, clip=clip)
     if bad := [each.name for each, wrong in zip(attributes, seen.outside, strict=True) if wrong]:
@@ -62,7 +70,8 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         each.name: _digest(key, each.name, found)
         for each, found in zip(attributes, seen.columns, strict=True)
     }
-    return {"seal": ordered, "spread": {"columns": columns, "rows": _digest(key, "", [seen.rows])}}
+    spread_of = {"columns": columns, "rows": _digest(key, "", [seen.rows])}
+    return {"seal": ordered, "spread": spread_of, "count": _count(key, row_count(frame))}
 
 
 def row_count(frame: Frame) -> int:
@@ -94,7 +103,7 @@ def _unsealed(
     frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: list[Attribute]
 ) -> str:
     many = row_count(frame)
-    if many != binding["rows"]:
+    if _count(binding["key"], many) != binding["count"]:
         return "the number of rows is"
     attributes, names, clip = list(domain), list(frame.columns), binding["outside"] == "clip"
     for each in attributes:
@@ -106,7 +115,7 @@ def _unsealed(
         hasher, read = _hasher(binding["key"], each.name), encoder(frame[each.name], each, clip=clip)
         for start in range(0, many, CHUNK):
             hasher.update(np.ascontiguousarray(read(start, min(start + CHUNK, many))))
-        if hasher.hexdigest() != binding["seal"][each.name]:
+        if _in_order(binding["key"], each.name, hasher) != binding["seal"].get(each.name):
             return f"the values of column {each.name!r} are"
     return ""
 
@@ -138,7 +147,15 @@ def _digest(key: str, name: str, parts: Sequence[spread.Found]) -> str:
     hasher = _hasher(key, name)
     for part in (array for both in parts for array in both):
         hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
-    return str(hasher.hexdigest())
+    return finish(key, "cells", name, hasher.hexdigest())
+
+
+def _in_order(key: str, name: str, hasher: Any) -> str:
+    return finish(key, "rows in order", name, hasher.hexdigest())
+
+
+def _count(key: str, rows: int) -> str:
+    return finish(key, "count", str(rows))
 
 
 def _hasher(key: str, column: str) -> Any:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any, ClassVar, NamedTuple
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError, LedgerTamperedError
-from pandas_blowfish.kernel.chain import Entry, every, transaction
+from pandas_blowfish.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BlowfishError,
+    EpsilonError,
+    LedgerTamperedError,
+)
+from pandas_blowfish.kernel.chain import Entry, body_of, every, transaction
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget mends
 COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
 COLUMNS += ["sensitivity", "scale", "reason", "repriced", "hash"]
-OTHER = "was the receipt changed, or is it of another ledger? If neither, restore the ledger from a copy."
 APART = -1  # the number, which no charge has, under which a release under a weaker promise is remembered
+FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
-STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart"]
+STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
+WORDS = ("name", "strategy", "sensitivity", "scale")
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+LARGEST = 1_000  # bits before the point: floats hold no larger numbers
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,35 @@ class Sums(NamedTuple):
 def sums(entry: Entry) -> Sums:
     """Return the total, the spent, the reason of closing and the recorded facts that an entry states."""
     body = entry.body
-    return Sums(Fraction(body["total"]), Fraction(body["spent"]), body["closed"], int(body.get("facts", 0)))
+    try:
+        total, spent, closed, facts = body["total"], body["spent"], body["closed"], body.get("facts", 0)
+        if type(facts) is int and (closed is None or type(closed) is str):
+            return Sums(fraction(total), fraction(spent), closed, facts)
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(entry.id, "its sums cannot be read")
+
+
+def cost(entry: Entry) -> Fraction:
+    """Return what a charge stated that it cost."""
+    try:
+        return fraction(entry.body["epsilon"])
+    except UNREADABLE:
+        raise LedgerTamperedError(entry.id, "its cost cannot be read") from None
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def fraction(value: Any) -> Fraction:
+    """Return a number as an entry writes it, such as "1/10"; raise ValueError for any other text."""
+    if type(value) is int:
+        value = str(value)
+    if type(value) is not str or not FRACTION.fullmatch(value):
+        raise ValueError("not a fraction")
+    numerator, _, denominator = value.partition("/")
+    found = Fraction(int(numerator), int(denominator or 1))
+    if found.numerator.bit_length() - found.denominator.bit_length() > LARGEST:
+        raise ValueError("too large")
+    return found
 
 
 def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> bool:
@@ -101,36 +139,59 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
                   charge ever got cheaper, and it exceeds the total only where the dataset is closed.
         Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
                   each named with its new cost; nothing else changes `spent`, and the one release under a
-                  weaker promise changes nothing at all.
+                  weaker promise, the digest of an answer and an upgrade change nothing at all.
         Checked:  tests/kernel/test_state.py::test_what_follows
     """
     try:
-        now = sums(entry)
-        if before is None or entry.kind == "open":
-            return before is None and entry.kind == "open" and now == Sums(now.total, Fraction(0), None, 0)
-        was = sums(before)
-        if entry.kind == "fact":
-            return _fact_follows(entry, now, was, costs)
-        if now.closed is not None or now.facts != was.facts or now.spent > now.total:
-            return False
-        if entry.kind == "apart":
-            once, within = APART not in costs, 0 < Fraction(entry.body["epsilon"]) <= now.total
-            costs[APART] = Fraction(entry.body["epsilon"])
-            return once and within and now == was
-        if entry.kind == "charge":
-            epsilon = costs[entry.id] = Fraction(entry.body["epsilon"])
-            adds = epsilon >= 0 and now.spent == was.spent + epsilon
-            return was.closed is None and adds and now.total == was.total
-        raised = now.total > was.total and now.spent == was.spent
-        return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        following(entry, None if before is None else sums(before), costs)
+    except LedgerTamperedError:
         return False
+    return True
+
+
+def following(entry: Entry, was: Sums | None, costs: dict[int, Fraction]) -> Sums:
+    """Return what an entry states, or raise LedgerTamperedError where it does not follow; see `follows`."""
+    now = sums(entry)
+    try:
+        if _follows(entry, now, was, costs):
+            return now
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
+
+
+def _follows(entry: Entry, now: Sums, was: Sums | None, costs: dict[int, Fraction]) -> bool:
+    if was is None or entry.kind == "open":
+        return was is None and entry.kind == "open" and now == Sums(now.total, Fraction(0), None, 0)
+    if entry.kind in ("answer", "upgrade"):
+        return now == was
+    if entry.kind == "fact":
+        return _fact_follows(entry, now, was, costs)
+    if now.closed is not None or now.facts != was.facts or now.spent > now.total:
+        return False
+    if entry.kind == "apart":
+        once, within = APART not in costs, 0 < fraction(entry.body["epsilon"]) <= now.total
+        costs[APART] = fraction(entry.body["epsilon"])
+        return once and within and now == was
+    if entry.kind == "charge":
+        epsilon = costs[entry.id] = fraction(entry.body["epsilon"])
+        adds = epsilon >= 0 and _adds_up(was.spent, epsilon, now.spent)
+        return was.closed is None and adds and now.total == was.total
+    raised = now.total > was.total and now.spent == was.spent
+    return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
+    """Return whether a sum is exact, without reducing it: of many entries that is most of the work."""
+    below = one.denominator * other.denominator
+    above = one.numerator * other.denominator + other.numerator * one.denominator
+    return above * both.denominator == both.numerator * below
 
 
 def _fact_follows(entry: Entry, now: Sums, was: Sums, costs: dict[int, Fraction]) -> bool:
     if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
         return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
-    repriced = {int(number): Fraction(cost) for number, cost in entry.body["repriced"].items()}
+    repriced = {int(number): fraction(cost) for number, cost in entry.body["repriced"].items()}
     if any(cost < costs[number] for number, cost in repriced.items()):
         return False
     more = sum((cost - costs[number] for number, cost in repriced.items()), Fraction(0))
@@ -145,18 +206,28 @@ def _fact_follows(entry: Entry, now: Sums, was: Sums, costs: dict[int, Fraction]
 def facts(connection: Connection, dataset: str) -> tuple[dict[str, Any], ...]:
     """Return the recorded facts of a dataset as plain data, in order."""
     found = every(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
-    return tuple(entry.body["fact"] for entry in found if "repriced" in entry.body)
+    return tuple(_fact(entry) for entry in found if "repriced" in entry.body)
+
+
+def _fact(entry: Entry) -> dict[str, Any]:
+    fact = entry.body.get("fact")
+    if not isinstance(fact, dict):
+        raise LedgerTamperedError(entry.id, "its fact cannot be read")
+    return fact
 
 
 def charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]]:
     """Return the charges of a dataset, each with what it costs by now."""
     costs, found = dict[str, Fraction](), list[Entry]()
     for entry in every(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
-        if entry.kind == "charge":
-            found.append(entry)
-            costs[str(entry.id)] = Fraction(entry.body["epsilon"])
-        for number, cost in entry.body.get("repriced", {}).items():
-            costs[number] = Fraction(cost)
+        try:
+            if entry.kind == "charge":
+                found.append(entry)
+                costs[str(entry.id)] = fraction(entry.body["epsilon"])
+            for number, cost in entry.body.get("repriced", {}).items():
+                costs[number] = fraction(cost)
+        except UNREADABLE:
+            raise LedgerTamperedError(entry.id, "its costs cannot be read") from None
     return [(entry, costs[str(entry.id)]) for entry in found]
 
 
@@ -169,6 +240,8 @@ def latest(location: str, dataset: str, many: int) -> list[Entry]:
 
 def check_denominators(now: Dataset) -> None:
     """Refuse sums that cannot be written."""
+    if max(now.spent, now.total) >= 2**LARGEST:
+        raise EpsilonError("epsilon", "too large a number", allowed=f"below 2**{LARGEST}")
     if max(now.spent.denominator, (now.total - now.spent).denominator).bit_length() > BITS:
         fix = "charge decimals, such as 0.1."
         raise EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
@@ -190,21 +263,10 @@ def check_head(head: object) -> None:
         raise ArgumentTypeError("head", "not a receipt", allowed="a hash, or a receipt", fix=fix)
 
 
-def vouch(head: str | Mapping[str, Any], entries: Mapping[int, Entry]) -> None:
-    """Raise unless a receipt, or its hash, is that of one of the entries, which are all of a ledger."""
-    number, given = (head["entry"], head["hash"]) if isinstance(head, Mapping) else (None, head)
-    if given not in {entry.hash for entry in entries.values() if number in (None, entry.id)}:
-        raise LedgerTamperedError(number, "the receipt's entry was cut off or rewritten", OTHER)
-    if isinstance(head, Mapping):
-        entry = entries[head["entry"]]
-        first = next(each for each in entries.values() if each.dataset == entry.dataset)
-        if wrong := differs(head, entry, first):
-            raise LedgerTamperedError(entry.id, f"the receipt states another {wrong} than the ledger", OTHER)
-
-
 def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
     """Return the first thing a receipt states otherwise than its entry and its dataset's first; else ""."""
     body, binding = entry.body, first.body.get("binding", {})
+    binding = binding if isinstance(binding, dict) else {}
     stated = {**body, "dataset": entry.dataset, "time": entry.time}
     stated |= {key: binding[key] for key in ("unit", "outside") if key in binding}
     stated["query"] = body.get("call", body.get("query"))
@@ -223,17 +285,43 @@ def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
     return next((key for key in told if said[key] != stated[key]), "")
 
 
-def line(row: tuple[Any, ...]) -> dict[str, Any]:
-    """Return a stored entry as a row of `Ledger.entries`."""
-    body = json.loads(row[4])
-    exact = {key: Fraction(body[key]) for key in ("epsilon", "spent", "total") if key in body}
-    own = {"id": row[0], "dataset": row[1], "kind": row[2], "time": row[3], "hash": row[5]}
-    called = (
-        {"query": body["call"]} if "call" in body else {"query": text(body["fact"])} if "fact" in body else {}
+def line(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a stored entry as a row of `Ledger.entries`, or raise LedgerTamperedError."""
+    number, dataset, kind, time, body, given = row
+    try:
+        if type(dataset) is type(kind) is type(time) is type(given) is str:
+            return dataset, kind, time, *_line(body_of(body)), given
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(number, "it cannot be read")
+
+
+def _line(body: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a body states, or raise if it is not of the form that bodies have."""
+    epsilon, spent, total = body.get("epsilon"), fraction(body["spent"]), fraction(body["total"])
+    query, columns, costs, closed = (
+        body.get("query"),
+        body.get("columns"),
+        body.get("repriced"),
+        body["closed"],
     )
-    costs = body.get("repriced")
-    costs = {int(number): cost for number, cost in costs.items()} if isinstance(costs, dict) else None
-    return {"reason": body["closed"], **body, **exact, **own, **called, "repriced": costs}
+    if "call" in body:
+        query = _word(body["call"])
+    elif "fact" in body:
+        query = text(body["fact"])
+    if columns is not None and type(columns) is not list:
+        raise ValueError("no columns")
+    if costs is not None:
+        costs = {int(each): cost for each, cost in costs.items() if fraction(cost) is not None}
+    cost, reason = None if epsilon is None else fraction(epsilon), body.get("reason", closed)
+    name, strategy, *measured = (_word(body.get(key)) for key in WORDS)
+    return cost, spent, total, name, query, columns, strategy, *measured, _word(reason), costs
+
+
+def _word(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise ValueError("not a word")
+    return value
 
 
 def text(fact: Any) -> str:
@@ -242,5 +330,5 @@ def text(fact: Any) -> str:
 
     try:
         return constraint_from_dict(fact).describe()
-    except ArgumentError:  # from before facts could be priced
+    except (BlowfishError, *UNREADABLE):  # from before facts could be priced, or edited
         return str(fact)

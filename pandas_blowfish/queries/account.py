@@ -145,7 +145,11 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         raise UnknownDatasetError(dataset, ledger.datasets)
     empty = pd.DataFrame()
     empty.attrs["blowfish"] = _record(ledger, dataset, bound)
-    kept = _releases(ledger, dataset, lines, given, lambda: ask(empty))
+    problem = _problem(ledger)
+    checked = [
+        (name, table, *_compared(ledger, dataset, receipt_of(table), problem)) for name, table in given
+    ]
+    kept = _releases(ledger, dataset, lines, checked, lambda: ask(empty))
     last, binding = lines[-1], bound.binding if bound is not None else {}
     public = policy is not None and policy.rows_public
     return Account(
@@ -160,7 +164,7 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         closed=bound.closed if bound else last.reason,
         lines=tuple(lines),
         releases=tuple(kept),
-        problem=_problem(ledger),
+        problem=problem,
         keyed=str(every["hash"].iloc[-1]).startswith("hmac-"),
         entries=len(every.index),
         head=str(every["hash"].iloc[-1]),
@@ -221,9 +225,9 @@ def _lines(table: pd.DataFrame) -> list[Line]:
     lines: dict[int, Line] = {}
     columns = [table.index.tolist(), *(table[key].tolist() for key in keys)]
     for number, *values in zip(*columns, strict=True):
-        line = Line(number, **dict(zip(keys, values, strict=True)))
-        lines[number] = replace(line, now=line.epsilon) if line.kind == "charge" else line
-        for charged, cost in (line.repriced or {}).items():
+        own = dict(zip(keys, values, strict=True))
+        lines[number] = Line(number, **own, now=own["epsilon"] if own["kind"] == "charge" else None)
+        for charged, cost in (own["repriced"] or {}).items():
             if charged in lines:
                 lines[charged] = replace(lines[charged], now=Fraction(cost))
     return list(lines.values())
@@ -233,14 +237,17 @@ def _releases(
     ledger: Ledger,
     dataset: str,
     lines: list[Line],
-    given: list[tuple[str, pd.DataFrame]],
+    checked: list[tuple[str, pd.DataFrame, str, bool]],
     ask: Callable[[], Any],
 ) -> list[Shown]:
     """Return every charge, newest first, and given frames that no charge tells of."""
-    checked = [(name, table, *_compared(ledger, dataset, receipt_of(table))) for name, table in given]
     shown, read = [], 0
+    given: dict[Any, list[tuple[str, pd.DataFrame, str, bool]]] = {}
+    for each in checked:
+        if each[3]:
+            given.setdefault(receipt_of(each[1]).get("entry"), []).append(each)
     for line in reversed([line for line in lines if line.kind in ("charge", "apart")]):
-        own = [each for each in checked if each[3] and receipt_of(each[1]).get("entry") == line.id]
+        own = given.get(line.id, [])
         post = receipt_of(own[0][1]).get("post", True) if own else True
         frames: Frames = ()
         why = f"only the newest {READ} named releases are read back"
@@ -254,14 +261,16 @@ def _releases(
     return [*lost, *shown]
 
 
-def _compared(ledger: Ledger, dataset: str, receipt: Receipt) -> tuple[str, bool]:
-    """Return what the ledger says to a receipt, and whether that is agreement."""
+def _compared(ledger: Ledger, dataset: str, receipt: Receipt, problem: str) -> tuple[str, bool]:
+    """Return what the ledger, which may have a problem, says to a receipt, and whether that is agreement."""
     if receipt.get("dataset") != dataset:
         return f"its receipt is of another dataset, {receipt.get('dataset')!r}", False
     try:
-        ledger.verify(receipt)
+        ledger.agrees(receipt)
     except BlowfishError as error:
         return _first(error), False
+    if problem:
+        return problem.splitlines()[0].rstrip("."), False
     return f"its receipt matches entry {receipt['entry']} of the ledger", True
 
 

@@ -23,7 +23,7 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     UnknownDatasetError,
 )
-from pandas_blowfish.kernel import count, seal
+from pandas_blowfish.kernel import count, seal, sealkey
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.kernel.reprice import policy_of, recorded
@@ -127,7 +127,7 @@ def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     if own and dataset in (None, own.get("dataset")) and (book is None or book.location == own.get("ledger")):
         return Ledger.at(str(own.get("ledger"))), str(own.get("dataset"))
-    return book or Ledger.default(), dataset or f"unnamed-{seal.new_key()[:12]}"
+    return book or Ledger.default(), dataset or f"unnamed-{sealkey.random_name()}"
 
 
 def _bound(
@@ -148,26 +148,39 @@ def _bound(
         if promise.chain is not None and promise.chain.length != count.rows(frame):
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
-        key, clip = seal.new_key(), stated["outside"] == "clip"
+        binding = _sealed(frame, book, name, promise, stated, named=named)
+        found = book.bind(name, total, binding)
+        if found.binding.get("seal_key") == binding["seal_key"]:
+            return found
+    require_bound(found, promise, total, stated)
+    binding = sealkey.keyed(book.location, name, found.binding)
+    if stale := seal.unsealed(frame, policy_of(found, 0).domain, binding):
+        raise StaleFrameError(name, stale)
+    require_recorded(frame, found)
+    return found
+
+
+def _sealed(
+    frame: Any, book: Ledger, name: str, promise: Policy, stated: dict[str, Any], *, named: bool
+) -> dict[str, Any]:
+    """Return what a new dataset is bound to; where all is right, its seal key is kept."""
+    clip = stated["outside"] == "clip"
+    while True:
+        master = sealkey.propose_key(book.location, book.seal_key_id())
+        public, key = sealkey.new_binding(master, name)
         binding = {
             "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
             "fingerprint": promise.fingerprint,
-            "rows": count.rows(frame),
-            "key": key,
+            "rows": count.rows(frame) if promise.rows_public else None,  # else the seal alone knows it
+            "seal_key": public,
             **seal.sealed(frame, promise.domain, key, clip=clip),
             "named": named,
             **stated,
         }
         if wrong := count.contradicted(frame, promise.domain, promise.facts, clip=clip):
             raise FactMismatchError([fact.text for fact in wrong])
-        found = book.bind(name, total, binding)
-        if found.binding["key"] == key:
-            return found
-    require_bound(found, promise, total, stated)
-    if stale := seal.unsealed(frame, policy_of(found, 0).domain, found.binding):
-        raise StaleFrameError(name, stale)
-    require_recorded(frame, found)
-    return found
+        if sealkey.keep_key(book.location, master):  # else another process has begun the ledger meanwhile
+            return binding
 
 
 def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapping[str, Any]) -> None:

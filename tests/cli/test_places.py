@@ -30,7 +30,7 @@ def test_a_ledger_is_several_files():
     """What SQLite and the queue of runs keep beside it belongs to it."""
     names = {place.name for place in of_ledger(Path("x/b.db"))}
 
-    assert names == {"b.db", "b.db-wal", "b.db-shm", "b.db-journal", "b.db.lock"}
+    assert names == {"b.db", "b.db-wal", "b.db-shm", "b.db-journal", "b.db.lock", "b.db.seal-key"}
 
 
 def test_two_releases_in_one_file(tmp_path):

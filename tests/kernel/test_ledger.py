@@ -13,7 +13,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish import errors
-from pandas_blowfish.kernel import chain
+from pandas_blowfish.kernel import chain, database
 from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -36,7 +36,7 @@ def path(tmp_path):
 
 
 def filled(path=None, *, answer=True):
-    """Return a ledger with six entries: two datasets, three charges, a raised total."""
+    """Return a ledger of two datasets, three charges, a raised total and, seventh, an answer."""
     ledger = Ledger(path)
     ledger.bind("a", Fraction(1), {"seal": {"key": "SECRET"}})
     ledger.bind("b", Fraction(2), {})
@@ -108,7 +108,7 @@ def test_a_refused_charge_writes_nothing(path):
         ledger.charge("c", TENTH, {})
 
     assert refusal.value.known == ["a", "b"]
-    assert len(ledger.entries) == 6
+    assert len(ledger.entries) == 7
     assert ledger.verify()
 
 
@@ -129,13 +129,13 @@ def test_an_interrupt_rolls_back(path, monkeypatch, exception):
 
     edit(path, "BEGIN IMMEDIATE")  # nobody holds the lock
     assert ledger.budget("a") == Budget(Fraction(2), TENTH)
-    assert ledger.charge("a", TENTH, {})[0].id == 7
+    assert ledger.charge("a", TENTH, {})[0].id == 8
 
 
 def test_an_interrupted_rollback_is_made_up_for(path):
     """A transaction left open by an interrupt is rolled back before the next."""
     ledger = filled(path)
-    connection = chain._OPEN[path][0]
+    connection = database._OPEN[path][0]
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("DELETE FROM entries")
 
@@ -167,7 +167,7 @@ def test_bind_with_a_wrong_argument_makes_no_file(path):
 
 def test_entries_show_sums_and_no_seal():
     """The frame has one row an entry, exact fractions, and never the seal."""
-    entries = filled().entries
+    entries = filled(answer=False).entries
 
     assert list(entries.index) == [1, 2, 3, 4, 5, 6]
     assert entries.index.name == "id"
@@ -506,10 +506,11 @@ TAMPERING = {
         "UPDATE entries SET id = 3 WHERE id = 4",
         "UPDATE entries SET id = 4 WHERE id = 99",
     ],
-    "inserted": ["INSERT INTO entries SELECT 7, dataset, kind, time, body, hash FROM entries WHERE id = 6"],
+    "inserted": ["INSERT INTO entries SELECT 8, dataset, kind, time, body, hash FROM entries WHERE id = 6"],
     "edited answer": ["UPDATE answers SET answer = x'00'"],
     "answer that is text": ["UPDATE answers SET answer = 'noisy'"],
     "moved answer": ["UPDATE answers SET entry = 3"],
+    "deleted answer": ["DELETE FROM answers"],
     "answer of no entry": ["INSERT INTO answers VALUES (99, x'00', 'sha256:0')"],
 }
 
@@ -551,7 +552,7 @@ def test_verify_finds_a_cut_with_a_head(path):
         ledger.verify({**receipt, "epsilon": "1/1000"})
     assert ledger.verify(ledger.entries.loc[2, "hash"])
 
-    edit(path, "DELETE FROM entries WHERE id = 7")
+    edit(path, "DELETE FROM entries WHERE id = 8")
 
     assert ledger.verify()
     for head in (entry.hash, receipt):
@@ -584,7 +585,7 @@ def test_verify_redoes_the_sums(path, dataset, kind, body):
     with chain.transaction(path, "IMMEDIATE") as connection:
         chain.append(connection, dataset, kind, body)
 
-    with pytest.raises(errors.LedgerTamperedError, match="entry 7"):
+    with pytest.raises(errors.LedgerTamperedError, match="entry 8"):
         ledger.verify()
 
 
@@ -597,7 +598,7 @@ def test_verify_finds_a_charge_after_closing(path):
         body = {"epsilon": "0", "spent": "1/10", "total": "2", "closed": None}
         chain.append(connection, "a", "charge", body)
 
-    with pytest.raises(errors.LedgerTamperedError, match="entry 8"):
+    with pytest.raises(errors.LedgerTamperedError, match="entry 9"):
         ledger.verify()
 
 
@@ -659,14 +660,14 @@ def test_a_ledger_keeps_its_key(path, monkeypatch, first, then):
     for attempt in attempts:
         with pytest.raises(errors.LedgerKeyError):
             attempt()
-    assert len(ledger.entries) == 6
+    assert len(ledger.entries) == 7
     monkeypatch.setenv("BLOWFISH_LEDGER_KEY", first)
     assert ledger.verify()
 
 
 def test_a_charge_looks_at_what_it_builds_on(path):
     """A charge is refused when the last entry of its dataset, or of the ledger, was edited."""
-    ledger = filled(path)
+    ledger = filled(path, answer=False)
 
     edit(path, "UPDATE entries SET body = replace(body, '1/3', '0') WHERE id = 4")
 
@@ -749,7 +750,7 @@ def test_a_missing_file_is_not_found(path):
 
 def test_a_file_that_vanishes_while_it_is_opened_is_not_made(path, monkeypatch):
     """Even if the look at the path came a moment too early, reading makes no file."""
-    monkeypatch.setattr(chain, "_identity", lambda _: (1, 1))
+    monkeypatch.setattr(database, "_identity", lambda _: (1, 1))
 
     with pytest.raises(errors.LedgerError, match="unable to open"):
         Ledger(path).charge("a", TENTH, {})
@@ -820,12 +821,12 @@ def test_an_empty_file_is_no_ledger_until_bound(path):
 
 
 def test_files_are_durable(path):
-    """A file is written through to the disk at each commit, in WAL mode."""
+    """A file is written through to the disk at each commit, with a journal and no shared memory."""
     filled(path)
-    connection = chain._OPEN[path][0]
+    connection = database._OPEN[path][0]
 
-    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("persist",)
     assert connection.execute("PRAGMA busy_timeout").fetchone() == (60_000,)
 
 
@@ -857,7 +858,7 @@ def test_the_format_is_documented(path):
 
 
 def test_the_file_alone_has_every_charge(path, tmp_path):
-    """A ledger file that is copied without its -wal still has what was charged."""
+    """A ledger file that is copied without its journal has what was charged."""
     ledger = charged_ledger(path)
 
     copy = tmp_path / "copy.db"
@@ -867,7 +868,7 @@ def test_the_file_alone_has_every_charge(path, tmp_path):
 
 
 def test_hard_links_are_refused(path, tmp_path):
-    """Two names of one file would have two logs."""
+    """Two names of one file would have two journals."""
     charged_ledger(path).close()
     link = tmp_path / "link.db"
     link.hardlink_to(path)

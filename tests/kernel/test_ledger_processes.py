@@ -67,7 +67,7 @@ for round in range(300):
             os._exit(3)
     os.close(theirs)
     begun = os.read(ours, 6).decode() if round % 2 else ""  # every other kill comes amid charges
-    time.sleep(random.uniform(0, 0.01))
+    time.sleep(random.uniform(0, 0.05))
     os.kill(pid, signal.SIGKILL)
     assert os.waitpid(pid, 0)[1] == signal.SIGKILL
     with os.fdopen(ours) as pipe:

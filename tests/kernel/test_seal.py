@@ -1,12 +1,16 @@
 """Seals tell changed rows from those that were protected, by value, in order and whatever the order."""
 
+import json
+import re
+import secrets
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import OutsideDomainError
-from pandas_blowfish.kernel import seal
+from pandas_blowfish.kernel import seal, sealkey
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 KEY = "0123456789abcdef" * 4
@@ -50,7 +54,7 @@ def test_seals_differ_by_any_change():
     for changed in changes:
         assert _ordered(changed, PAIR, KEY, clip=False)["a"] != first["a"]
     assert _ordered(FRAME.assign(b=["x", "y", "y", "x"]), PAIR, KEY, clip=False)["b"] != first["b"]
-    other = _ordered(FRAME, PAIR, seal.new_key(), clip=False)
+    other = _ordered(FRAME, PAIR, secrets.token_hex(32), clip=False)
     assert set(other.values()).isdisjoint(first.values())
     renamed = _ordered(FRAME.rename(columns={"a": "c"}), Domain((integers("c", 0, 9),)), KEY, clip=False)
     assert renamed["c"] != first["a"]
@@ -157,3 +161,29 @@ def test_rows_sealed_without_order_are_found_again():
     assert "'a'" in seal.unsealed(FRAME.assign(a=0), PAIR, binding)
     assert "one row" in seal.unsealed(FRAME.assign(a=[2, 1, 3, 4]), PAIR, binding)
     assert seal.unsealed(FRAME.assign(a=[2, 1, 3, 4]), [PAIR["a"]], binding) == ""
+
+
+def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
+    """Whoever has the ledger and not the key does not find the exact split of a column of two values."""
+    rows, ones = 200, 77
+    path = tmp_path / "budget.db"
+    policy = bf.Policy(Domain((integers("x", 0, 1),)))
+    frame = pd.DataFrame({"x": np.repeat([1, 0], [ones, rows - ones])})
+    frame.blowfish.protect(policy, epsilon=1, dataset="d", ledger=path)
+    binding = bf.Ledger(path).dataset("d").binding
+    text = json.dumps(binding)
+    stated = binding["spread"]["columns"]["x"]
+
+    words = [*re.findall(r"[0-9a-f]{64}", text), binding.get("key", "")]  # a key would be one of these
+    guesses = [pd.DataFrame({"x": np.repeat([1, 0], [many, rows - many])}) for many in range(rows + 1)]
+    confirmed = [
+        len(guess)
+        for key in words
+        if len(key) == 64
+        for guess in guesses
+        if seal.sealed(guess, policy.domain, key, clip=False)["spread"]["columns"]["x"] == stated
+    ]
+
+    assert not confirmed
+    assert len(stated) == 32
+    assert sealkey.keyed(str(path), "d", binding)["key"] not in text

@@ -9,6 +9,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.kernel.chain import Entry
 from pandas_blowfish.kernel.ledger import Ledger
 from pandas_blowfish.kernel.state import (
+    COLUMNS,
     OVERSPENT,
     Budget,
     Dataset,
@@ -126,8 +127,9 @@ def test_words_and_rows():
     assert bound.mendable
     assert not Dataset("a", {}, Fraction(1), Fraction(0), UNKNOWN).mendable
     assert text(bf.Box(x=(0, 2)).to_dict()) == "Box(x=(0, 2))"
-    assert line(row)["query"] == "{'count': 1}"
-    assert line(row)["repriced"] is None
+    shown = dict(zip(COLUMNS, line(row), strict=True))
+    assert shown["query"] == "{'count': 1}"
+    assert shown["repriced"] is None
     assert sums(Entry(1, "a", "fact", "now", {"total": "1", "spent": "0", "closed": None}, "")).facts == 0
     assert differs({"spent": "1/3"}, WAS, WAS) == "spent"
 
