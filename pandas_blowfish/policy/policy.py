@@ -33,6 +33,7 @@ from pandas_blowfish.policy.stated import (
     steps_of,
     thaw,
 )
+from pandas_blowfish.policy.yaml import dump_yaml
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner
@@ -263,11 +264,7 @@ class Policy:
 
     def to_yaml(self) -> str:
         """Return the policy as YAML that a person can read and edit."""
-        import yaml
-
-        return str(
-            yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None)
-        )
+        return dump_yaml(self.to_dict(), default_flow_style=None)
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Policy:

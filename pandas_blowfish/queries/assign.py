@@ -13,6 +13,7 @@ from pandas_blowfish.kernel.assign import Centres, Floats, Ints, assigned
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import from_dict
 from pandas_blowfish.release import Receipt, receipt_of
+from pandas_blowfish.spreadsheet import unescaped
 
 RETURNED = "use the centres as they were returned, or some of their rows."
 
@@ -95,7 +96,7 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     nearly = {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
     told = ~np.asarray(labels.isna())
-    cells[told] = [exactly.get(str(label), nearly.get(_text(label), -1)) for label in labels[told]]
+    cells[told] = [exactly.get(unescaped(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(
             f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED
