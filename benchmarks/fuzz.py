@@ -2,12 +2,12 @@
 
     python benchmarks/fuzz.py --minutes 10                 every target, one after the other
     python benchmarks/fuzz.py --minutes 10 --target calls  one of them
-    python benchmarks/fuzz.py --seconds 5 --seed 7         what the tests run
+    python benchmarks/fuzz.py --seconds 5 --seed 7         a short run, the same each time but for its speed
 
-Inputs are real examples, changed: characters and pieces are cut, doubled, swapped and replaced by what readers
-stumble over, and parts of structures by other values. An input fails if it raises anything but a BlowfishError,
-takes more than 2 s, or lets memory grow by more than 500 MB. Each target runs in a process of its own, in which
-memory is limited, and which is ended and begun again if it hangs. A failing input is written to --keep.
+Inputs are real examples, changed: characters and pieces are cut, doubled, swapped and replaced by what
+readers stumble over, and parts of structures by other values. An input fails if it raises anything but a
+BlowfishError, takes more than 2 s of processor time, or needs more than 500 MB. Each target runs in a process
+of its own, whose memory is limited and which is begun again if it dies. Failing inputs are written to --keep.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def receipts() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]
             lambda: (out.plot(), plt.close("all")),
             lambda: _bf().save(frame, path),
             lambda: out.hist("age", epsilon=1),
-            lambda: out.count("age", epsilon=1) if number == 0 else out.assign(pd.DataFrame({"age": [1, 2]})),
+            lambda: out.assign(pd.DataFrame({"age": [1, 2]})),
             lambda: out.range("age", [(0, 5)], epsilon=1),
             lambda: out.quantile("age", [0.5], epsilon=1),
         ]
@@ -330,10 +330,12 @@ def jobs() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
 
     folder = Path(tempfile.mkdtemp())
     seeds = [
-        "data: rows.csv\npolicy: policy.yaml\ndataset: patients\nledger: budget.db\nepsilon: 1\nna: ['?', '-9']\n"
+        "data: rows.csv\npolicy: policy.yaml\ndataset: patients\nledger: budget.db\nepsilon: 1\n"
+        "na: ['?', '-9']\n"
         "releases:\n  - query: hist('age', epsilon=0.1)\n    name: ages\n    out: ages.csv\n"
         '  - "count(epsilon=1)"\n  - query: >-\n      where("age >= 18").hist(\'sex\', epsilon=0.1)\n',
-        "outside: clip\nunit: person\nsep: ';'\nencoding: latin-1\nreleases: [{query: 'count(epsilon=1)', out: c.xlsx}]\n",
+        "outside: clip\nunit: person\nsep: ';'\nencoding: latin-1\n"
+        "releases: [{query: 'count(epsilon=1)', out: c.xlsx}]\n",
     ]
     kept = [json.dumps(frame.attrs["blowfish"], indent=1) for frame in _releases()[:3]]
 
@@ -388,7 +390,8 @@ def fields() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
         column["nullable"] = True
     policy = bf.Policy.from_dict({"blowfish": 1, "columns": columns})
     head = ",".join(columns)
-    rows = '5,7,0.5,2020-02-03,2020-02-03T04:05:06+01:00,true,x\n,,,,,,\n99,1,1,"2020-12-31 00:00","2020-12-31 00:00Z",FALSE,"=y"\n'
+    rows = "5,7,0.5,2020-02-03,2020-02-03T04:05:06+01:00,true,x\n,,,,,,\n"
+    rows += '99,1,1,"2020-12-31 00:00","2020-12-31 00:00Z",FALSE,"=y"\n'
     folder = Path(tempfile.mkdtemp())
 
     def run(text: str) -> object:
@@ -473,12 +476,11 @@ def _skeleton() -> str:
 def _use(policy: Any) -> object:
     """Do with a policy what its reader goes on to do."""
     assert type(policy).from_yaml(policy.to_yaml()) == policy, "the policy is not read back"
-    name = policy.domain.columns[0]
     return (
         repr(policy),
         policy.lint(),
-        policy.plan.where(f"`{name}` == 1").count(epsilon=1),
-        policy.plan.hist(name, epsilon=1),
+        policy.describe(),
+        policy.implies(type(policy).from_dict(policy.to_dict())),
     )
 
 
@@ -521,13 +523,13 @@ def child(target: str, seconds: float, seed: int, pipe: Any, keep: str) -> None:
         else 0
     )
     resource.setrlimit(resource.RLIMIT_AS, (base + (LARGEST << 20), -1)) if base else None
-    signal.signal(signal.SIGALRM, _alarm)
+    signal.signal(signal.SIGPROF, _alarm)
     tried = refused = 0
     slowest, until = 0.0, time.monotonic() + seconds
     while time.monotonic() < until:
         given = make(rng)
-        begun, wrong = time.perf_counter(), ""
-        signal.setitimer(signal.ITIMER_REAL, SLOWEST)
+        begun, wrong = time.process_time(), ""
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST)
         try:
             run(given)
         except BlowfishError:
@@ -543,8 +545,8 @@ def child(target: str, seconds: float, seed: int, pipe: Any, keep: str) -> None:
         except BaseException:  # noqa: BLE001  whatever it is, it is what we look for
             wrong = traceback.format_exc(limit=-6)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        took = time.perf_counter() - begun
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        took = time.process_time() - begun
         tried += 1
         slowest = max(slowest, took)
         if wrong:
@@ -564,7 +566,7 @@ def _memory() -> int:
 
 
 def fuzz(target: str, seconds: float, seed: int, keep: str) -> dict[str, Any]:
-    """Run a target in a process of its own, begun again whenever it dies or hangs, and return what was found."""
+    """Run a target in a process of its own, begun again whenever it dies, and return what was found."""
     found: dict[str, Any] = {
         "target": target,
         "inputs": 0,
@@ -621,8 +623,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     seconds = given.minutes * 60 if given.seconds is None else given.seconds
     seed = int(time.time()) if given.seed is None else given.seed
+    print(f"seed {seed}, {seconds:g} s per target\n")
     print(
-        f"seed {seed}, {seconds:g} s per target\n\n| target | inputs | refused | failures | slowest | memory |\n| --- | --- | --- | --- | --- | --- |"
+        "| target | inputs | refused | failures | slowest | memory |\n| --- | --- | --- | --- | --- | --- |"
     )
     failed = 0
     for target in given.target or TARGETS:
@@ -635,7 +638,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
         seen: set[str] = set()
         for wrong, given_text in found["failures"]:
-            last = "\n".join(wrong.strip().splitlines()[-5:])
+            lines = wrong.strip().splitlines()
+            last = "".join([*(line for line in lines if line.startswith("  File"))][-2:]) or lines[0]
             if last not in seen and len(seen) < 15:
                 seen.add(last)
                 print(f"\n{wrong.strip()}\n  input: {given_text[:400]}\n", flush=True)

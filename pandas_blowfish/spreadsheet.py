@@ -1,7 +1,7 @@
-"""Text that a spreadsheet would run as a formula, marked so that it stays text. Never sees rows, only releases.
+"""Text that a spreadsheet would run as a formula, marked so that it stays text. Sees releases, never rows.
 
-Labels are what a schema declares, and a schema may come from anybody: `=HYPERLINK(...)` as a category must not
-become a link in the sheet of whoever opens a release.
+Labels are what a schema declares, and a schema may come from anybody: `=HYPERLINK(...)` as a category must
+not become a link in the sheet of whoever opens a release.
 """
 
 from __future__ import annotations

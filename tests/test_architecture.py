@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "spreadsheet": set(),
     "export": {"release", "spreadsheet"},
     "datasets": {"policy"},
-    "queries": {"policy", "plan", "pufferfish", "kernel", "infer", "release", "spreadsheet"},
+    "queries": {"policy", "plan", "pufferfish", "kernel", "infer", "release", "receipt", "spreadsheet"},
     "testing": {"kernel"},
     "explain": {"policy", "plan", "infer", "release", "receipt", "spreadsheet"},
     "summaries": {"plan", "queries"},

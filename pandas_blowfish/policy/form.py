@@ -117,6 +117,7 @@ def read_form(spec: Any) -> dict[str, Any]:
             _require_parts(name, stated)
     for block in spec.get("joint", ()):
         named = isinstance(block, Mapping) and isinstance(block.get("columns"), (list, tuple))
+        named = named and all(isinstance(column, str) for column in block["columns"])
         if not named or set(block) != {"columns", "secret"}:
             raise SchemaError(None, "a joint secret is not understood", fix="give its columns and secret.")
         secrets[tuple(block["columns"])] = block["secret"]

@@ -12,6 +12,7 @@ from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.assign import Centres, Floats, Ints, assigned
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import from_dict
+from pandas_blowfish.receipt import reading
 from pandas_blowfish.release import Receipt, receipt_of
 from pandas_blowfish.spreadsheet import unescaped
 
@@ -20,7 +21,9 @@ RETURNED = "use the centres as they were returned, or some of their rows."
 
 def assign(release: pd.DataFrame, frame: Any) -> pd.Series[Any]:
     """Return the number of the nearest centre of each row of any frame; see `df.blowfish.assign`."""
-    return assigned(frame, centres_of(release))
+    with reading():
+        centres = centres_of(release)
+    return assigned(frame, centres)
 
 
 def centres_of(release: pd.DataFrame) -> Centres:
