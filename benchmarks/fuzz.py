@@ -236,7 +236,7 @@ def calls() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """Queries as text, planned."""
     from pandas_blowfish.queries.call import parse_call
 
-    plan = _bf().datasets.patients_policy().plan
+    plan = _small().plan
     seeds = [
         "where('age >= 18 and sex == \"F\"').groupby('sex').hist('disease', epsilon=0.1, name='x')",
         "df.blowfish.range('age', [(0, 17), (18, None)], epsilon='1/3', post=False)",
@@ -255,7 +255,7 @@ def calls() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
 
 def filters() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """Where-expressions, planned."""
-    plan = _bf().datasets.patients_policy().plan
+    plan = _small().plan
     seeds = [
         "age >= 18 and sex == 'F'",
         "18 <= age < 65",
@@ -465,6 +465,14 @@ def _policies() -> list[Any]:
         {"blowfish": 1, "columns": kinds, "aggregates": total},
     ]
     return [bf.datasets.patients_policy(), *map(bf.Policy.from_dict, specs)]
+
+
+def _small() -> Any:
+    """Return the policy of the example patients with few cells: what is fuzzed is reading, not searching."""
+    form = _bf().datasets.patients_policy().to_dict()
+    form["columns"]["age"]["max"] = 19
+    form["columns"]["income"] |= {"max": 1_000, "secret": {"secret": "threshold", "theta": 200}}
+    return _bf().Policy.from_dict(form)
 
 
 def _skeleton() -> str:

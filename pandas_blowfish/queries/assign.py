@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import FrameError
+from pandas_blowfish.errors import FrameError, ReceiptError
 from pandas_blowfish.kernel.assign import Centres, Floats, Ints, assigned
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import from_dict
@@ -48,6 +48,8 @@ def centres_of(release: pd.DataFrame) -> Centres:
     lots, numbers, places = lots[order], numbers[order], places[order]
     each = {lot: (numbers[lots == lot], places[lots == lot]) for lot in np.unique(lots).tolist()}
     units = np.array(receipt["units"], dtype=np.float64)
+    if len(units) != len(coordinates) or len(set(coordinates)) != len(coordinates):
+        raise ReceiptError("`units` is not one for each of `coordinates`")
     return Centres(coordinates, units, groups, each, receipt.get("outside") == "clip")
 
 
