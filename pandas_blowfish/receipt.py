@@ -164,7 +164,7 @@ def require_form(record: Any) -> None:
             raise ReceiptError("`units` are not positive fractions, as text")
 
 
-def require_parts(record: Mapping[str, Any], parts: Iterator[str] | tuple[str, ...]) -> None:
+def require_parts(record: Mapping[str, Any], parts: tuple[str, ...]) -> None:
     """Refuse a receipt that lacks a part, or leaves it blank, that is about to be read."""
     for key in parts:
         if record.get(key) is None:

@@ -17,7 +17,7 @@ from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.infer.total import total_interval
 from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.receipt import reading, require_form
+from pandas_blowfish.receipt import reading, require_form, require_parts
 
 RECORD = "blowfish"
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
@@ -135,6 +135,7 @@ def _usable(frame: pd.DataFrame) -> Receipt:
     receipt = receipt_of(frame)
     if not {"scale", "scale_low", "post", "shift_low", "shift_high", "std_low", "std_high"} <= set(receipt):
         raise NotReleasedError()
+    require_parts(receipt, ("verb", "strategy", "scale", "scale_low", "post"))
     for column in (value_of(receipt.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(

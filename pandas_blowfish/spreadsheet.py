@@ -6,6 +6,7 @@ not become a link in the sheet of whoever opens a release.
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import Any
 
@@ -32,6 +33,15 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     else:
         table.index = pd.MultiIndex.from_arrays(plain, names=names)
     return table
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """Return a frame as CSV whose texts no spreadsheet runs, and no reader takes for the end of a line."""
+    table = as_text(frame)
+    text = str(table.to_csv(lineterminator="\n"))
+    if "\r" not in text:
+        return text
+    return str(table.to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))
 
 
 def escaped(value: Any) -> Any:
