@@ -139,7 +139,7 @@ class Clustering(Question):
         each = max(rows / space.lots, 1.0)
         finest = grid_bins(space.cells, space.spans, space.k, EXACTLY, self._most)
         change = tally_sensitivity(graph, space.cut(finest))
-        signal = float(each * 2 * epsilon / change) if change else EXACTLY
+        signal = each * 2 * _finite(epsilon) / float(change) if change else EXACTLY
         found: list[Any] = []
         if auto or strategy == Grid.name:
             bins = grid_bins(space.cells, space.spans, space.k, signal, self._most)
@@ -195,7 +195,9 @@ class Clustering(Question):
                 continue
             found = Soft.build(policy, space, known, nodes, parts, epsilon)
             signal = (
-                float(rows * 2 * epsilon * found.total / found.sensitivity) if found.sensitivity else EXACTLY
+                rows * 2 * _finite(epsilon) * float(found.total / found.sensitivity)
+                if found.sensitivity
+                else EXACTLY
             )
             expected = soft_excess(np.array(nodes), space.spans, space.k, signal)
             if best is None or expected < best.distortion:
@@ -222,3 +224,8 @@ class Clustering(Question):
         ):
             parts //= 2
         return parts
+
+
+def _finite(epsilon: Fraction) -> float:
+    """Return epsilon as a float that how fine to measure is chosen by; what is drawn and charged is exact."""
+    return float(min(epsilon, Fraction(10**100)))
