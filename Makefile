@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench audit reproduce peers engines clean
+.PHONY: demo test docs notebooks bench audit fuzz reproduce peers engines clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -42,6 +42,9 @@ reproduce: .venv/.bench
 
 engines: .venv/.bench
 	$(BIN)/python benchmarks/engines.py $(ARGS)
+
+fuzz: .venv/.bench
+	$(BIN)/python benchmarks/fuzz.py $(ARGS)
 
 peers: .venv/.bench
 	$(BIN)/python benchmarks/peers.py $(ARGS)
