@@ -18,7 +18,13 @@ from pandas_blowfish.policy.secret import relative_error
 ROWS = 60
 ALL_SINGLE = {"one": [0], "two": [1], "three": [2], "four": [3]}
 BOXES = [((0, 1), (0, 2)), ((1, 3), (1, 3)), ((2, 2), (0, 3)), ((0, 2), (2, 3)), ((0, 0), (3, 3))]
-WORKLOAD = [[1, 1, 0, 0, 0, 0], [0, 1, 2, 0, 0, 0], [0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 3, 1], [1, 0, 0, 0, 0, 1]]
+WORKLOAD = [
+    [1, 1, 0, 0, 0, 0],
+    [0, 1, 2, 0, 0, 0],
+    [0, 0, 1, 1, 1, 0],
+    [0, 0, 0, 1, 3, 1],
+    [1, 0, 0, 0, 0, 1],
+]
 RATIO = 0.9
 
 
@@ -42,7 +48,11 @@ class Case:
 
 
 def _x(last: int, name: str = "x", **more: Any) -> Attribute:
-    return from_dict(name, {"type": "integer", "min": 0, "max": last, **more}) if more else integers(name, 0, last)
+    return (
+        from_dict(name, {"type": "integer", "min": 0, "max": last, **more})
+        if more
+        else integers(name, 0, last)
+    )
 
 
 def _c(name: str = "c", values: str = "abc") -> Attribute:
@@ -93,6 +103,10 @@ CASES: dict[str, Case] = {
         _on(_x(5), _c(), secrets={"x": bf.public()}),
         lambda of: of.where("c == 'a'").hist("x", epsilon=1, strategy="identity"),
     ),
+    "hist, filtered to what is exact": Case(
+        _on(_x(7), secrets={"x": bf.edges([(0, 1), (1, 2)])}),
+        lambda of: of.where("x > 3").hist("x", epsilon=1, strategy="identity"),
+    ),
     "hist by group": Case(
         _on(_x(5), _c(), secrets={"x": bf.public()}),
         lambda of: of.groupby("c").hist("x", epsilon=1, strategy="identity"),
@@ -111,7 +125,10 @@ CASES: dict[str, Case] = {
         lambda of: of.hist("x", bins=[0, 3, 6, 9, 12], epsilon=1, strategy="identity"),
     ),
     # lines
-    **{f"ranges, {name}": Case(_line(), _ranges(name)) for name in ("identity", "ordered", "haar", "tree", "dawa")},
+    **{
+        f"ranges, {name}": Case(_line(), _ranges(name))
+        for name in ("identity", "ordered", "haar", "tree", "dawa")
+    },
     "ranges, hierarchical": Case(_line(15, 8), _ranges("hierarchical")),
     "ranges, ordered_hierarchical": Case(_line(15, 4), _ranges("ordered_hierarchical")),
     "tree of listed edges": Case(_on(_x(7), secrets={"x": LISTED}), _ranges("tree")),
@@ -172,19 +189,16 @@ CASES: dict[str, Case] = {
         lambda of: of.cumhist("x", epsilon=1, strategy="ordered"),
     ),
     # workloads
-    **{f"workload, {name}": Case(_line(5, 2), _work(name)) for name in ("identity", "direct", "optimised", "ordered")},
-    "workload, presence": Case(
-        _on(_x(5), secrets={"x": bf.public()}, presence=True), _work("direct")
-    ),
+    **{
+        f"workload, {name}": Case(_line(5, 2), _work(name))
+        for name in ("identity", "direct", "optimised", "ordered")
+    },
+    "workload, presence": Case(_on(_x(5), secrets={"x": bf.public()}, presence=True), _work("direct")),
     "workload, groups of cells": Case(_on(_x(5), secrets={"x": bf.partition(3)}), _work("direct")),
     # totals
     "sum": Case(_line(9, 2), lambda of: of.sum("x", epsilon=1)),
-    "sum of two": Case(
-        _on(_x(9), _x(9, "y"), secrets=FAR), lambda of: of.sum(["x", "y"], epsilon=1)
-    ),
-    "sum of a ball": Case(
-        _on(_x(5), _x(5, "y"), secrets=BALL), lambda of: of.sum(["x", "y"], epsilon=1)
-    ),
+    "sum of two": Case(_on(_x(9), _x(9, "y"), secrets=FAR), lambda of: of.sum(["x", "y"], epsilon=1)),
+    "sum of a ball": Case(_on(_x(5), _x(5, "y"), secrets=BALL), lambda of: of.sum(["x", "y"], epsilon=1)),
     "sum by group": Case(
         _on(_x(9), _c(), secrets={"x": bf.threshold(1)}), lambda of: of.groupby("c").sum("x", epsilon=1)
     ),
@@ -203,7 +217,10 @@ CASES: dict[str, Case] = {
         _on(_x(9, nullable=True), secrets={"x": bf.threshold(2)}), lambda of: of.mean("x", epsilon=1)
     ),
     "sum of listed": Case(
-        _on(from_dict("x", {"type": "integer", "values": [1, 4, 5, 9]}), secrets={"x": bf.edges([(1, 9), (4, 5)])}),
+        _on(
+            from_dict("x", {"type": "integer", "values": [1, 4, 5, 9]}),
+            secrets={"x": bf.edges([(1, 9), (4, 5)])},
+        ),
         lambda of: of.sum("x", epsilon=1),
     ),
     "logsum": Case(
@@ -226,8 +243,8 @@ CASES: dict[str, Case] = {
         lambda of: of.where("d == 'p'").kmeans(["x", "y"], 2, epsilon=1, strategy="grid"),
     ),
     "clusters, counted for free": Case(
-        _on(_x(39), _x(9, "y"), _c("d", "pq"), secrets={"x": bf.partition(10), "y": bf.public(), "d": bf.public()}),
-        lambda of: of.where("d == 'p'").kmeans(["x"], 2, epsilon=1),
+        _on(_x(15), _c("d", "pq"), secrets={"x": bf.partition(2), "d": bf.public()}),
+        lambda of: of.where("d == 'p'").kmeans(["x"], 2, epsilon="0.5", strategy="grid"),
     ),
     # public facts
     "fact, hist": Case(
@@ -245,8 +262,11 @@ CASES: dict[str, Case] = {
         lambda of: of.hist("x", epsilon=1, strategy="identity"),
         rows=3,
     ),
-    "fact, sum": Case(
-        _on(_x(3), constraints=[bf.Count("x < 2")]), lambda of: of.sum("x", epsilon=1), rows=3
+    "fact, sum": Case(_on(_x(3), constraints=[bf.Count("x < 2")]), lambda of: of.sum("x", epsilon=1), rows=3),
+    "fact, sum near": Case(
+        _on(_x(3), secrets={"x": bf.threshold(1)}, constraints=[bf.Count("x < 2")]),
+        lambda of: of.sum("x", epsilon=1),
+        rows=3,
     ),
     # other promises
     "chain": Case(
@@ -271,7 +291,10 @@ def frame_of(policy: bf.Policy, case: Case) -> pd.DataFrame:
             columns[attribute.name] = pd.Series(draw.choice(np.array(case.values), ROWS))
             continue
         cells = draw.integers(0, attribute.size, ROWS)
-        values = [getattr(attribute, "values", range(attribute.cells))[c] if c < attribute.cells else None for c in cells]
+        values = [
+            getattr(attribute, "values", range(attribute.cells))[c] if c < attribute.cells else None
+            for c in cells
+        ]
         if attribute.kind == "integer" and attribute.nullable:
             columns[attribute.name] = pd.Series(pd.array(values, dtype="Int64"))
         else:

@@ -41,7 +41,9 @@ class Patches:
         else:
             self.set(owner, name, functools.wraps(raw)(lambda *given, **more: new(raw, *given, **more)))
 
-    def everywhere(self, function: Callable[..., Any], new: Callable[..., Any], *, kernel: bool = False) -> None:
+    def everywhere(
+        self, function: Callable[..., Any], new: Callable[..., Any], *, kernel: bool = False
+    ) -> None:
         """Replace a function wherever the package has it by name; in the kernel only if asked for."""
 
         def replaced(*given: Any, **more: Any) -> Any:

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.count import counted
+from pandas_blowfish.kernel import count
 from pandas_blowfish.plan.neighbours import true_loss
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 from pandas_blowfish.plan.quilt import sigma
@@ -97,13 +97,17 @@ def _listed(policy: bf.Policy, names: Sequence[str], case: Case) -> Any:
     return np.concatenate([edges, beyond])
 
 
-def _drawn(plan: Any, records: list[pd.DataFrame], frame: pd.DataFrame, *, clip: bool) -> tuple[Any, list[Fraction]]:
+def _drawn(
+    plan: Any, records: list[pd.DataFrame], frame: pd.DataFrame, *, clip: bool
+) -> tuple[Any, list[Fraction]]:
     """Return the measured matrix, records as columns, and the scale of each row; of rounds all of them."""
     own = plan.measurement
     if not isinstance(own, Staged):
         matrix = _columns(own, records, clip)
         scales = list(own.scales)
-        if isinstance(own, Dawa) and own.sensitivity:  # the partition loses twice what the totals do, each at its scale
+        if (
+            isinstance(own, Dawa) and own.sensitivity
+        ):  # the partition loses twice what the totals do, each at its scale
             both = 1 / (2 / own.partition_scale + 1 / own.bucket_scale)
             scales = [both if scale else scale for scale in scales]
         return matrix, scales
@@ -112,13 +116,13 @@ def _drawn(plan: Any, records: list[pd.DataFrame], frame: pd.DataFrame, *, clip:
         parts.append(_columns(step, records, clip))
         scales += list(step.scales)
         noise = [draw.laplace(0, float(scale)) if scale else 0.0 for scale in step.scales]
-        exact = step.measured(counted(frame, step.tallies, clip=clip))
+        exact = step.measured(count.counted(frame, step.tallies, clip=clip))
         values.append(exact + np.rint(noise).astype(np.int64))
     return np.concatenate(parts), scales
 
 
 def _columns(step: Any, records: list[pd.DataFrame], clip: bool) -> Any:
-    return np.column_stack([step.measured(counted(one, step.tallies, clip=clip)) for one in records])
+    return np.column_stack([step.measured(count.counted(one, step.tallies, clip=clip)) for one in records])
 
 
 def _mesh_loss(mesh: Mesh, matrix: Any, scales: list[Fraction], pairs: Any) -> Loss:

@@ -129,7 +129,18 @@ def failing_test(fault: Fault) -> str:
         return ""
     path = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "mutations", "-p", "no:cacheprovider", fault.tests],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "mutations",
+            "-p",
+            "no:cacheprovider",
+            fault.tests,
+        ],
         cwd=ROOT,
         env={**os.environ, VARIABLE: fault.name, "PYTHONPATH": path},
         capture_output=True,
@@ -184,13 +195,22 @@ class Row:
             return LATER if LATER in every else CHECK
         counts = f"the check {sum(how in (CHECK, LATER) for how in every)} of {len(every)} times"
         others = "another error" if ERROR in every else ""
-        return ", ".join(each for each in (counts if CHECK in every else "", others, f"`{self.test}`" * bool(self.test)) if each) or "**nothing**"
+        return (
+            ", ".join(
+                each
+                for each in (counts if CHECK in every else "", others, f"`{self.test}`" * bool(self.test))
+                if each
+            )
+            or "**nothing**"
+        )
 
     @property
     def most(self) -> str:
         """Return the largest loss over the charge."""
-        most = max((float(each.loss) for each in self.outcomes if each.loss is not None), default=float("nan"))
-        return "without limit" if most == float("inf") else f"{most:.3g}"
+        most = max(
+            (float(each.loss) for each in self.outcomes if each.loss is not None), default=float("nan")
+        )
+        return "without limit" if most == float("inf") else f"{most:.4g}"
 
     def line(self) -> str:
         """Return the row of the table."""
@@ -227,16 +247,23 @@ def summary(rows: list[Row]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="faults whose name, or family, holds this text")
-    parser.add_argument("--no-tests", action="store_true", help="do not run test files for what the check lets pass")
+    parser.add_argument(
+        "--no-tests", action="store_true", help="do not run test files for what the check lets pass"
+    )
     parser.add_argument("--verbose", action="store_true", help="what became of each question")
     asked = parser.parse_args()
     start = time.process_time()
     for name in CASES:
         without = tried(None, name)
         if without.stopped[0] != NOT or without.raised:
-            print(f"without a fault: {name}: {without.stopped[0]} {without.said} loss {without.loss}", file=sys.stderr)
+            print(
+                f"without a fault: {name}: {without.stopped[0]} {without.said} loss {without.loss}",
+                file=sys.stderr,
+            )
     chosen = [each for each in FAULTS if asked.only in each.name or asked.only in each.family]
-    print("| fault | family | questions that lose more | loss / charge, at most | stopped by |\n| --- | --- | --- | --- | --- |")
+    print(
+        "| fault | family | questions that lose more | loss / charge, at most | stopped by |\n| --- | --- | --- | --- | --- |"
+    )
     rows = []
     for row in rows_of(chosen, tests=not asked.no_tests):
         rows.append(row)
