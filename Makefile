@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench reproduce peers engines clean
+.PHONY: demo test docs notebooks bench reproduce peers engines mutations clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -39,6 +39,9 @@ reproduce: .venv/.bench
 
 engines: .venv/.bench
 	$(BIN)/python benchmarks/engines.py $(ARGS)
+
+mutations: .venv/.test
+	$(BIN)/python benchmarks/mutations.py $(ARGS)
 
 peers: .venv/.bench
 	$(BIN)/python benchmarks/peers.py $(ARGS)

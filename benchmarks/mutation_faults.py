@@ -2,6 +2,7 @@
 
 A function here gets the `Patches` to put one fault in with; `old` is what it replaces.
 """
+# ruff: noqa: ARG001, ARG005  (a fault takes what it replaces, and need not use it)
 
 from __future__ import annotations
 
@@ -13,14 +14,13 @@ from typing import Any
 import numpy as np
 from mutation_patches import Fault, Patches
 
-from pandas_blowfish.kernel import bins, count, measure, reprice, total
+from pandas_blowfish.kernel import bins, count, total
 from pandas_blowfish.plan import (
     changes,
     choose,
     clustering,
     crossings,
     hats,
-    lattice,
     line,
     links,
     nest,
@@ -34,20 +34,24 @@ from pandas_blowfish.plan import (
 from pandas_blowfish.plan import plan as plans
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lines import Lines
-from pandas_blowfish.plan.rows import shifted
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy import (
     adaptive,
+    counted,
     dawa,
-    grid,
     identity,
-    known,
+    levels,
     linear,
+    mesh,
     nested,
+    residual,
     soft,
+    tree,
+    whole,
+)
+from pandas_blowfish.plan.strategy import (
     total as totals,
 )
-from pandas_blowfish.plan.strategy import counted, levels, mesh, residual, tree, whole
 from pandas_blowfish.policy import ball, groups, moved, product
 from pandas_blowfish.policy import policy as policies
 from pandas_blowfish.policy.graph import Cliques

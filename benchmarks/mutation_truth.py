@@ -1,7 +1,8 @@
-"""What a release really loses: the slow twin, on the rows that would be counted and the noise that would be drawn.
+"""What a release really loses: the slow twin, on what would be counted and the noise that would be drawn.
 
-Edges are those of `plan.oracle.definition_edges` (of `plan.neighbours` where facts are public), of a promise that was
-made before the fault; the measured matrix is what the counter and the measurement make of one record in each cell.
+Edges are those of `plan.oracle.definition_edges` (of `plan.neighbours` where facts are public), of a promise
+that was made before the fault; the measured matrix is what the counter and the measurement make of one record
+in each cell.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def loss_of(plan: Any, policy: bf.Policy, case: Case, frame: pd.DataFrame) -> Lo
 
 
 def _records(policy: bf.Policy, names: Sequence[str], case: Case) -> list[pd.DataFrame]:
-    """Return one record in each cell of some columns, in C order; then one beyond the bounds, where that may be."""
+    """Return one record in each cell of some columns, in C order; then perhaps one beyond the bounds."""
     if case.values:
         return [pd.DataFrame({names[0]: [value]}) for value in case.values]
     axes = []

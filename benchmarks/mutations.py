@@ -1,9 +1,10 @@
 """Puts faults into the package, one at a time, and sees what stops the releases that lose too much.
 
-Run: python benchmarks/mutations.py [--only TEXT] [--no-tests]. Every fault is tried on small questions; what their releases
-really lose is found by the slow twin (`mutation_truth`). The questions are then asked through the real path, on a ledger in
-memory: the check of the kernel must refuse those that lose more than they are charged, before the charge. For what it lets
-pass, a test file that exists is run with the fault in place (this module is the plugin: BLOWFISH_FAULT names the fault).
+Run: python benchmarks/mutations.py [--only TEXT] [--no-tests]. Every fault is tried on small questions; what
+their releases really lose is found by the slow twin (`mutation_truth`). The questions are then asked through
+the real path, on a ledger in memory: the check of the kernel must refuse those that lose more than they are
+charged, before the charge. For what it lets pass, a test file that exists is run with the fault in place (this
+module is the plugin: BLOWFISH_FAULT names the fault).
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _released(case: Case, frame: Any, seen: Seen) -> tuple[str, str]:
     except UnsoundPlanError as error:
         spent = ledger.budget(name).spent
         return (CHECK if not spent and not seen.draws else LATER), str(error).splitlines()[0]
-    except Exception as error:  # whatever a fault leads to
+    except Exception as error:  # noqa: BLE001  whatever a fault leads to
         return ERROR, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     return NOT, ""
 
@@ -237,9 +238,9 @@ def summary(rows: list[Row]) -> list[str]:
     share = f"{100 * stopped / max(len(own), 1):.0f}%"
     relied = [row for row in raising if row.fault.relied]
     return [
-        f"{len(rows)} faults, {len(raising)} of which raise the loss on a small domain, {len(rows) - len(raising)} harmless there.",
+        f"{len(rows)} faults: {len(raising)} raise the loss on a small domain, {len(rows) - len(raising)} do not.",
         f"The check alone stops {stopped} of the {len(own)} below it: {share} (at least 90%).",
-        f"{len(relied)} are in what the check relies on; it stops {sum(row.checked for row in relied)} of these.",
+        f"{len(relied)} are in what it relies on; it stops {sum(row.checked for row in relied)} of these.",
         "The check or a test stops each." if not left else f"Stopped by neither: {'; '.join(left)}.",
     ]
 
@@ -262,7 +263,9 @@ def main() -> None:
             )
     chosen = [each for each in FAULTS if asked.only in each.name or asked.only in each.family]
     print(
-        "| fault | family | questions that lose more | loss / charge, at most | stopped by |\n| --- | --- | --- | --- | --- |"
+        "| fault | family | questions that lose more | loss / charge, at most | stopped by |",
+        "| --- | --- | --- | --- | --- |",
+        sep="\n",
     )
     rows = []
     for row in rows_of(chosen, tests=not asked.no_tests):
