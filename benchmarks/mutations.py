@@ -3,8 +3,8 @@
 Run: python benchmarks/mutations.py [--only TEXT] [--no-tests]. Every fault is tried on small questions; what
 their releases really lose is found by the slow twin (`mutation_truth`). The questions are then asked through
 the real path, on a ledger in memory: the check of the kernel must refuse those that lose more than they are
-charged, before the charge. For what it lets pass, a test file that exists is run with the fault in place (this
-module is the plugin: BLOWFISH_FAULT names the fault).
+charged, before the charge. For what it lets pass, a test file that exists is run with the fault in place
+(this module is the plugin: BLOWFISH_FAULT names the fault).
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def summary(rows: list[Row]) -> list[str]:
     share = f"{100 * stopped / max(len(own), 1):.0f}%"
     relied = [row for row in raising if row.fault.relied]
     return [
-        f"{len(rows)} faults: {len(raising)} raise the loss on a small domain, {len(rows) - len(raising)} do not.",
+        f"{len(rows)} faults, {len(raising)} of which raise the loss on a small domain.",
         f"The check alone stops {stopped} of the {len(own)} below it: {share} (at least 90%).",
         f"{len(relied)} are in what it relies on; it stops {sum(row.checked for row in relied)} of these.",
         "The check or a test stops each." if not left else f"Stopped by neither: {'; '.join(left)}.",

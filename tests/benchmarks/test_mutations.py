@@ -1,4 +1,4 @@
-"""A handful of the faults of the mutation run: releases that lose too much are refused before they are charged."""
+"""A handful of the faults of the mutation run: releases that lose too much are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_faults_are_many_and_of_every_family():
 
 @pytest.mark.parametrize("name", STOPPED)
 def test_the_check_stops_it(name):
-    """Without the fault the questions are answered and lose what is charged; with it the check refuses them."""
+    """Without the fault a question is answered and loses what is charged; with it the check refuses."""
     fault = BY_NAME[name]
 
     row = next(mutations.rows_of([fault], tests=False))
