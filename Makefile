@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench reproduce peers engines clean
+.PHONY: demo test docs notebooks bench audit fuzz mutations reproduce peers engines clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
@@ -22,6 +22,7 @@ notebooks: .venv/.test
 bench: .venv/.bench
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/hist.py
+	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/ranges.py
@@ -34,11 +35,20 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/kmeans.py
 	$(BIN)/python benchmarks/kmeans.py --speed --columns --calibrate
 
+audit: .venv/.test
+	$(BIN)/python benchmarks/audit.py $(ARGS)
+
 reproduce: .venv/.bench
 	$(BIN)/python benchmarks/reproduce.py $(ARGS)
 
 engines: .venv/.bench
 	$(BIN)/python benchmarks/engines.py $(ARGS)
+
+fuzz: .venv/.bench
+	$(BIN)/python benchmarks/fuzz.py $(ARGS)
+
+mutations: .venv/.test
+	$(BIN)/python benchmarks/mutations.py $(ARGS)
 
 peers: .venv/.bench
 	$(BIN)/python benchmarks/peers.py $(ARGS)

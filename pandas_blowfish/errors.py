@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 
@@ -61,6 +61,23 @@ class SecretError(SchemaError):
     """A secret does not fit the column it is written on."""
 
     about = "secret of"
+
+
+class AttachedPolicyError(SchemaError):
+    """A policy attached to a schema does not agree with what the schema itself says now."""
+
+    def __init__(self, differences: Mapping[str, tuple[str, str]]) -> None:
+        self.differences = dict(differences)  # by column: what the schema says, what the policy says
+        lines = [
+            f"\n  {name}: the schema says {one}; the policy {two}" for name, (one, two) in differences.items()
+        ]
+        more = f"\n  and {len(lines) - 12} more" if len(lines) > 12 else ""
+        fix = (
+            "attach a policy of this schema again, bf.attach(schema, policy), or take away the metadata that "
+        )
+        fix += "differs: the columns' own, or schema.metadata['blowfish']."
+        problem = f"the attached policy and the schema differ{''.join(lines[:12])}{more}"
+        super().__init__(None, problem, fix=fix)
 
 
 class DeclaredValueError(BlowfishError, ValueError):
@@ -173,6 +190,15 @@ class NotReleasedError(FrameError):
     def __init__(self) -> None:
         fix = "ask it of the frame a verb returned, such as df.blowfish.hist(...); keep its attrs."
         super().__init__("this frame carries no receipt", fix=fix)
+
+
+class ReceiptError(FrameError):
+    """The receipt of a release was edited, or does not fit the frame that carries it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        fix = "take the release as its verb returned it; one with a name= is found again in the ledger, free."
+        super().__init__(f"the receipt is not one that a release carries: {what}", fix=fix)
 
 
 class StaleFrameError(FrameError):
@@ -301,6 +327,16 @@ class NameTakenError(LedgerError, ValueError):
         what = f"the name {name!r} already stands for another query on dataset {dataset!r}"
         fix = "repeat that query exactly, or choose another name=."
         super().__init__(_message(f"{what}: {query}." if query else f"{what}.", fix=fix))
+
+
+class UnsoundPlanError(BlowfishError):
+    """What was about to be measured would lose more than is charged: nothing was counted."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        allowed = "releases that lose at most what they are charged, found out anew before each"
+        fix = "nothing was counted; please report the policy and the call: a plan should never be refused so."
+        super().__init__(_message(f"the plan is refused: {what}.", allowed, fix))
 
 
 class TestNoiseError(LedgerError):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError, ReceiptError
 from pandas_blowfish.release import Receipt, receipt_of
+from pandas_blowfish.spreadsheet import FORMULA, csv_of
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
 NEEDS = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}  # the package, and the extra
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no character of XML
 MAX_SHEET_ROWS, MAX_SHEET_NAME = 1_048_575, 31
 
 
@@ -25,7 +27,9 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
 
     Parquet holds the receipt inside (`read_parquet(path).attrs["blowfish"]`); CSV has it beside, in
     `<name>.receipt.json`; Excel in sheets of their own. A dict becomes one sheet a frame in Excel and
-    one file a frame otherwise, named by its key.
+    one file a frame otherwise, named by its key. Text that a spreadsheet would run as a formula (it begins
+    with =, +, -, @, a tab or a line break) stays text: in Excel by its type, in CSV by an apostrophe before
+    it. Numbers are written as they are.
 
     Args:
         result: What a verb returned.
@@ -33,7 +37,7 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
     """
     target = _target(path)
     frames = [result] if isinstance(result, pd.DataFrame) else _frames(result)
-    receipts = [receipt_of(frame) for frame in frames]  # before anything is written
+    receipts = [_written(receipt_of(frame)) for frame in frames]  # before anything is written
     keys = [] if isinstance(result, pd.DataFrame) else list(result)
     if target.suffix == ".xlsx":
         return _excel(frames, receipts, keys, target)
@@ -42,7 +46,7 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
             frame.to_parquet(place)
         else:
             _beside(place).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
-            frame.to_csv(place)
+            place.write_text(csv_of(frame), encoding="utf-8", newline="")
     return files_of(target, keys)
 
 
@@ -102,7 +106,11 @@ def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any],
         raise ArgumentError("path", f"a sheet holds {MAX_SHEET_ROWS:,} rows", fix="save as .parquet or .csv")
     room = MAX_SHEET_NAME - len("-receipt")
     sheets = [(name, f"{name}-receipt") for name in _names(keys, room)] or [("release", "receipt")]
-    with pd.ExcelWriter(target) as book:
+    for text in _texts(frames, receipts):
+        if CONTROL.search(text):
+            what = "a name or label has a character that a workbook cannot hold"
+            raise ArgumentError("path", what, fix="save as .parquet or .csv")
+    with pd.ExcelWriter(target, engine="openpyxl") as book:
         for (sheet, beside), frame, receipt in zip(sheets, frames, receipts, strict=True):
             labels = frame.index.to_frame(index=False)
             for column in labels.columns:
@@ -112,7 +120,40 @@ def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any],
             table.to_excel(book, sheet_name=sheet, index=False)
             facts = pd.Series({key: _cell(value) for key, value in receipt.items()}, name="value")
             facts.rename_axis("receipt").to_excel(book, sheet_name=beside)
+            for name in (sheet, beside):
+                _mark_text(book.sheets[name])
     return [target]
+
+
+def _mark_text(sheet: Any) -> None:
+    """Store text as text whatever it begins with, also after somebody edits the cell."""
+    for row in sheet.iter_rows():
+        for cell in row:
+            if isinstance(cell.value, str):
+                cell.data_type = "s"  # not a formula, and not an error such as #N/A
+                cell.quotePrefix = bool(FORMULA.match(cell.value))
+
+
+def _texts(frames: Iterable[pd.DataFrame], receipts: Iterable[Receipt]) -> Iterator[str]:
+    """Yield every text that a workbook would hold."""
+    for receipt in receipts:
+        yield from (text for fact in receipt.items() for text in (fact[0], _cell(fact[1])))
+    for frame in frames:
+        yield from map(str, [*frame.columns, *frame.index.names])
+        columns: list[Any] = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+        columns += [frame[name] for name in frame.columns[~frame.columns.duplicated()]]
+        for column in columns:
+            if not pd.api.types.is_numeric_dtype(column.dtype):
+                yield from map(str, column.unique())
+
+
+def _written(receipt: Receipt) -> Receipt:
+    """Return a receipt that can be written as JSON, or raise."""
+    try:
+        json.dumps(receipt, allow_nan=True)
+    except (TypeError, ValueError, RecursionError):
+        raise ReceiptError("some part of it cannot be written as JSON") from None
+    return receipt
 
 
 def _names(keys: Iterable[Any], room: int) -> list[str]:

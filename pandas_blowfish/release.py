@@ -17,6 +17,7 @@ from pandas_blowfish.infer.solved import Solved
 from pandas_blowfish.infer.total import total_interval
 from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.receipt import reading, require_form, require_parts
 
 RECORD = "blowfish"
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
@@ -31,7 +32,19 @@ PARTS = {  # of a receipt, as its views group them
         *("std_low", "std_high", "post", "shift_low", "shift_high", "at_most"),
     ),
     "promise": (
-        *("guarantee", "apart", "beside", "policy", "unit", "outside", "facts", "moved", "rule", "proof"),
+        *(
+            "guarantee",
+            "apart",
+            "beside",
+            "policy",
+            "unit",
+            "outside",
+            "facts",
+            "moved",
+            "rule",
+            "proof",
+            "checked",
+        ),
     ),
     "where to verify": ("entry", "hash", "time", "version"),
 }
@@ -62,10 +75,11 @@ class Receipt(dict[str, Any]):
 
 
 def receipt_of(frame: pd.DataFrame) -> Receipt:
-    """Return the receipt a released frame carries, or raise NotReleasedError."""
+    """Return the receipt a released frame carries; NotReleasedError without, ReceiptError if edited."""
     record = frame.attrs.get(RECORD)
     if not isinstance(record, Mapping) or record.get("kind") != "release":
         raise NotReleasedError()
+    require_form(record)
     return Receipt(record)
 
 
@@ -105,19 +119,22 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
                   most s; a shaped sum is the unbiased one less a shift.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
-    receipt = _usable(frame)
     widest(level)  # a level that is none is told so, whatever the frame
-    value = frame[value_of(receipt["verb"])]
-    if receipt["verb"] in ("sum", "mean"):
-        low, high = total_interval(receipt, frame, level)
-    elif receipt["verb"] == "quantile":
-        low, high = _around(receipt, value, frame["std"], level)
-    else:
-        std = frame["std"].to_numpy(dtype=float)
-        low, high = _bounds(receipt, value.to_numpy(dtype=float), std, level)
-    bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
+    with reading():
+        low, high = _ends(frame, _usable(frame), level)
+        bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
     return bounds
+
+
+def _ends(frame: pd.DataFrame, receipt: Receipt, level: Any) -> tuple[Any, Any]:
+    """Return low and high of each answer, by the verb that released it."""
+    value = frame[value_of(receipt["verb"])]
+    if receipt["verb"] in ("sum", "mean"):
+        return total_interval(receipt, frame, level)
+    if receipt["verb"] == "quantile":
+        return _around(receipt, value, frame["std"], level)
+    return _bounds(receipt, value.to_numpy(dtype=float), frame["std"].to_numpy(dtype=float), level)
 
 
 def value_of(verb: Any) -> str:
@@ -130,6 +147,7 @@ def _usable(frame: pd.DataFrame) -> Receipt:
     receipt = receipt_of(frame)
     if not {"scale", "scale_low", "post", "shift_low", "shift_high", "std_low", "std_high"} <= set(receipt):
         raise NotReleasedError()
+    require_parts(receipt, ("verb", "strategy", "scale", "scale_low", "post"))
     for column in (value_of(receipt.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(

@@ -13,7 +13,7 @@ from pandas_blowfish.cli.exits import UsageError
 from pandas_blowfish.cli.places import require_apart, require_writable
 from pandas_blowfish.errors import ArgumentError, MissingPackageError, SchemaError
 from pandas_blowfish.export import SUFFIXES
-from pandas_blowfish.policy.form import parse_yaml
+from pandas_blowfish.policy.yaml import MAX_TEXT, parse_yaml
 from pandas_blowfish.queries.call import Call, parse_call
 from pandas_blowfish.queries.protect import is_name
 
@@ -96,7 +96,8 @@ def read_job(given: Namespace) -> Job:
 def _file(path: Path) -> dict[str, Any]:
     """Return what a file of jobs states, its paths taken from where it is."""
     try:
-        found = parse_yaml(path.read_bytes().decode("utf-8-sig"))
+        with path.open("rb") as file:
+            found = parse_yaml(file.read(4 * MAX_TEXT + 4).decode("utf-8-sig"))
     except UnicodeError:
         raise UsageError(f"{path.name}: not YAML in UTF-8", "convert it.") from None
     except SchemaError as error:

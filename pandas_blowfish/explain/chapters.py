@@ -19,6 +19,7 @@ from pandas_blowfish.markup import Html, amount, element, joined, one_line, shar
 from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.words import neighbours_of, said
+from pandas_blowfish.spreadsheet import escaped
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.account import Account, Line
@@ -218,7 +219,8 @@ def _csv(lines: tuple[Line, ...]) -> str:
     )
     for line in lines:
         costs = (line.epsilon, line.now, line.spent, line.total)
-        table.writerow((line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash))
+        told = (line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash)
+        table.writerow([escaped(each) for each in told])
     return out.getvalue()
 
 

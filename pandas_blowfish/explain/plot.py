@@ -18,6 +18,7 @@ from pandas_blowfish.explain.heat import draw_heat, table_of
 from pandas_blowfish.explain.places import Places, name_of, number_of, numbers_of, plain, write_units
 from pandas_blowfish.explain.points import draw_quantiles, draw_totals
 from pandas_blowfish.plan.law import widest
+from pandas_blowfish.receipt import reading
 from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
 
 Floats = NDArray[np.float64]
@@ -41,6 +42,12 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
     """
     receipt = receipt_of(release)
     widest(level)  # refuses what is no probability
+    with reading():
+        return _drawn(release, receipt, ax, level, columns)
+
+
+def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns: Any) -> Any:
+    """Draw a release by what its receipt says it is."""
     verb = str(receipt.get("verb"))
     shown = value_of(verb)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:

@@ -27,7 +27,7 @@ def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
         measurement: What was measured.
         counts: How many rows each answer is of, where that is exact and public; else NaN.
     """
-    columns, scales = measurement.columns, measurement.total_scales
+    columns, scales = measurement.summed, measurement.total_scales
     bounds = [_edges(*pair) for pair in zip(columns, measurement.rounding, strict=True)]
     counting = [
         None if column.count is None else str(0 if column.exact else scales[len(columns) + column.count])

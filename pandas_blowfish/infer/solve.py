@@ -186,9 +186,9 @@ def _totals(measurement: Sums, values: Ints, post: bool | str, given: Given | No
     found = solve_totals(measurement, values, post)
     if not given:
         return found
-    size, sums = measurement.tally.size, len(measurement.columns)
+    size, sums = measurement.tally.size, len(measurement.summed)
     by_total, answers = values.reshape(-1, size).copy(), found.answers.reshape(size, sums).copy()
-    for place, column in enumerate(measurement.columns):
+    for place, column in enumerate(measurement.summed):
         rows = _rows(measurement.tally, column.attribute, given)
         known = ~np.isnan(rows)
         if column.exact or not known.any():

@@ -41,11 +41,11 @@ def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated
     with `post` answers are moved into what the declared bounds allow. The error of a mean by a noisy count
     is that of its first-order expansion at the released numbers.
     """
-    size, sums = measurement.tally.size, len(measurement.columns)
+    size, sums = measurement.tally.size, len(measurement.summed)
     by_total = values.reshape(len(measurement.totals), size)
     noise = [variance(scale) for scale in measurement.total_scales]
     answers, std, offsets, counts = (np.zeros((size, sums)) for _ in range(4))
-    for place, column in enumerate(measurement.columns):
+    for place, column in enumerate(measurement.summed):
         sum_, count = by_total[place], None if column.count is None else by_total[sums + column.count]
         if measurement.verb == "sum":
             found = _sum(column, sum_, count, bool(post))

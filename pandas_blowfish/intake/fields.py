@@ -19,6 +19,9 @@ MARKS = (
     """#N/A N/A|#N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"""
 )
 OFFSET = r"\d{4}.*\d[T ]\d.*(?:[Zz]|[+-]\d\d(?::?\d\d)?)$"  # an instant in a time zone; "now" is none
+LONGEST = (
+    64  # characters of an instant; the patterns take time that grows with the square of a field's length
+)
 NO_OFFSET = rf"(?!{OFFSET})\d{{4}}"
 
 
@@ -82,7 +85,8 @@ def typed(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]
         return column.astype("category")
     if kind == "instant":
         zoned = getattr(attribute, "tz", None) is not None
-        fits = column.str.match(OFFSET if zoned else NO_OFFSET).fillna(False).astype(bool)
+        brief = column.where(column.str.len() <= LONGEST)
+        fits = brief.str.match(OFFSET if zoned else NO_OFFSET).fillna(False).astype(bool)
         read: Any = pd.to_datetime(column.where(fits), format="ISO8601", errors="coerce", utc=zoned)
     elif kind == "number":
         read = pd.to_numeric(column, errors="coerce")

@@ -194,6 +194,7 @@ def _text(
             na_values={name: [*marks(attributes.get(name)), *na] for name in names},
             dtype_backend="numpy_nullable",
             low_memory=False,
+            float_precision="round_trip",  # the nearest float, in every version of pandas
             skip_blank_lines=len(names) > 1,  # else one is a missing value, and a row like any other
             **options,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import OnceError
+from pandas_blowfish.kernel.check import ARGUED
 from pandas_blowfish.kernel.count import counted
 from pandas_blowfish.kernel.ledger import Dataset, Ledger
 from pandas_blowfish.kernel.measure import LIMIT, Measured, charged, looked
@@ -55,7 +56,7 @@ def measure_apart(
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
     told = isinstance(plan.told, Certified)
-    body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}"}
+    body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
     return charged(
         ledger, dataset, plan.cost, body, lambda: _told(plan, frame, clip=clip), name=name, rule="apart"

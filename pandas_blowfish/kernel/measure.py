@@ -18,8 +18,10 @@ from pandas_blowfish.errors import (
     PolicyMismatchError,
     StaleFrameError,
     TestNoiseError,
+    UnsoundPlanError,
 )
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
+from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.count import contradicted, counted
 from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
@@ -70,10 +72,12 @@ def measure(
         name: A name under which the answer is kept; the same query under it is answered from there.
 
     Proof note:
-        Requires: the plan's loss is at most its cost (see the strategy's own note).
+        Requires: `Check.require`, or the strategy's own note where the check says "argued".
         Ensures:  all releases of the dataset together lose at most its total.
-        Because:  the charge is committed before a row is counted, a failed charge raises before one is,
-                  and nothing but counts plus noise, or rows that no edge changes, leaves this function. The
+        Because:  the loss of what will be drawn is found out anew before the charge, and of each further
+                  round before its noise; the charge is committed before a row is counted, a failed one
+                  raises before one is, and nothing but counts plus noise, or rows that no edge changes,
+                  leaves this function. The
                   plan is one for the dataset's policy with the facts recorded by then, which are as many
                   when it is charged, and the entry says what facts recorded later may make of it.
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
@@ -84,12 +88,20 @@ def measure(
         return kept
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
+    check = Check.of(policy_of(dataset), plan)
+    lost = check.require(_first(plan.measurement), plan.cost)
     later = closure(plan)
-    body = {**facts, "noise": noise_law(), "closure": later.loss}
+    body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, rule = dataset.binding["outside"] == "clip", ONCE if plan.policy.single_release else None
     return charged(
-        ledger, dataset, plan.cost, body, lambda: _measured(plan, frame, clip=clip), name=name, rule=rule
+        ledger,
+        dataset,
+        plan.cost,
+        body,
+        lambda: _measured(plan, frame, check, plan.cost - lost, clip=clip),
+        name=name,
+        rule=rule,
     )
 
 
@@ -169,42 +181,56 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 
-def _measured(plan: Plan, frame: Frame, *, clip: bool) -> Ints:
-    """Return the noisy value of every measured row, of one round or several."""
+def _first(measurement: Any) -> Any:
+    """Return the first round of a measurement, or the measurement itself where there is one."""
+    return measurement.following([]) if isinstance(measurement, Staged) else measurement
+
+
+def _measured(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool) -> Ints:
+    """Return the noisy value of every measured row, of one round or several.
+
+    Args:
+        plan: What is measured; its first round was checked.
+        frame: The protected rows.
+        check: What each further round must pass before its noise is drawn.
+        left: What the first round left of the charge.
+        clip: Put numbers beyond the bounds into the nearest cell.
+    """
     adaptive = plan.measurement
     if isinstance(adaptive, Staged):
-        return _in_rounds(adaptive, frame, clip=clip)
+        return _in_rounds(adaptive, frame, check, plan.cost, left, clip=clip)
     exact = adaptive.measured(counted(frame, adaptive.tallies, clip=clip))
-    if not isinstance(adaptive, Mesh):  # there a clamped count would not move as the noise does: 64 bits wrap
+    if adaptive.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
         exact = np.clip(exact, -LIMIT, LIMIT)
-    return bucketed(adaptive, exact) if isinstance(adaptive, Dawa) else _noisy(plan, exact)
+    if isinstance(adaptive, Dawa):
+        return bucketed(adaptive, exact)
+    return np.asarray(np.clip(exact + adaptive.mapped(_noise(plan.scales, plan.cost)), -LIMIT, LIMIT))
 
 
-def _in_rounds(staged: Staged, frame: Frame, *, clip: bool) -> Ints:
+def _in_rounds(
+    staged: Staged, frame: Frame, check: Check, charge: Fraction, left: Fraction, *, clip: bool
+) -> Ints:
     """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone."""
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
     counts = np.zeros(0, dtype=np.int64)
     while (step := staged.following(values)) is not None:
+        if values:  # the first round was checked before the charge
+            left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
             seen, counts = step.tallies, counted(frame, step.tallies, clip=clip)
         exact = np.clip(step.measured(counts), -LIMIT, LIMIT)
-        values.append(np.clip(exact + _noise(step.scales), -LIMIT, LIMIT))
+        values.append(np.clip(exact + _noise(step.scales, charge), -LIMIT, LIMIT))
     return np.concatenate(values)
 
 
-def _noisy(plan: Plan, exact: Ints) -> Ints:
-    """Return the measured rows with noise of their own scale each, or with what it adds up to on a mesh."""
-    noise = _noise(plan.scales)
-    added = plan.measurement.mapped(noise) if isinstance(plan.measurement, Mesh) else noise
-    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
-
-
-def _noise(scales: Scales) -> Ints:
-    """Return noise of each scale given."""
+def _noise(scales: Scales, charge: Fraction) -> Ints:
+    """Return noise of each scale given; under a charge of 0 there is none to draw."""
     values = np.zeros(len(scales), dtype=np.int64)
     for code, scale in enumerate(scales.values):
         rows = np.flatnonzero(scales.codes == code)
         if scale > 0 and len(rows):
+            if not charge:
+                raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
             values[rows] = discrete_laplace(scale, len(rows))
     return values

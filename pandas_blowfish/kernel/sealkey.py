@@ -145,18 +145,21 @@ def finish(key: str, *parts: str) -> str:
 
 def wrap(master: bytes, salt: str, dataset: str, text: str) -> str:
     """Return a text that whoever has the key can read, and nobody else can read or change."""
-    data = text.encode()
-    hidden = _xor(data, _stream(master, salt, dataset, len(data)))
-    return base64.b64encode(hidden + _tag(master, salt, dataset, hidden)).decode()
+    nonce = secrets.token_bytes(12)
+    return base64.b64encode(
+        nonce + _cipher(master, salt, dataset).encrypt(nonce, text.encode(), None)
+    ).decode()
 
 
 def unwrap(master: bytes, salt: str, dataset: str, wrapped: str) -> str:
     """Return the text that was wrapped, or raise ValueError where it was changed."""
+    from cryptography.exceptions import InvalidTag
+
     whole = base64.b64decode(wrapped, validate=True)
-    hidden, tag = whole[:-32], whole[-32:]
-    if not hmac.compare_digest(tag, _tag(master, salt, dataset, hidden)):
-        raise ValueError("changed")
-    return _xor(hidden, _stream(master, salt, dataset, len(hidden))).decode()
+    try:
+        return str(_cipher(master, salt, dataset).decrypt(whole[:12], whole[12:], None).decode())
+    except InvalidTag:
+        raise ValueError("changed") from None
 
 
 def _place(location: str) -> tuple[bytes | None, str]:
@@ -195,14 +198,8 @@ def _prf(key: bytes, *parts: str) -> str:
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 
 
-def _stream(master: bytes, salt: str, dataset: str, length: int) -> bytes:
-    return hashlib.shake_256(bytes.fromhex(_prf(master, "wrap", salt, dataset))).digest(length)
+def _cipher(master: bytes, salt: str, dataset: str) -> Any:
+    """Return AES-256-GCM under a key of this dataset alone."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-
-def _tag(master: bytes, salt: str, dataset: str, hidden: bytes) -> bytes:
-    return hmac.new(bytes.fromhex(_prf(master, "tag", salt, dataset)), hidden, hashlib.sha256).digest()
-
-
-def _xor(one: bytes, other: bytes) -> bytes:
-    both = int.from_bytes(one, "big") ^ int.from_bytes(other, "big")
-    return both.to_bytes(len(one), "big")
+    return AESGCM(bytes.fromhex(_prf(master, "wrap", salt, dataset)))

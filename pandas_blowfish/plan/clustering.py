@@ -124,7 +124,9 @@ class Clustering(Question):
         whole = Whole.build(policy, self.space, left, 0.0)
         most = max(4 * math.ceil(MAX_TOTAL / left), 0 if whole is None else whole.largest)
         suited = lru_cache(maxsize=16)(partial(self._best, policy, left, strategy))
-        return Counted(self.space, count, suited, self.usual, most, strategy, expected)
+        cells = [np.arange(many) for many in self.space.cells]
+        change = tally_sensitivity(graph, self.space.binned(cells))
+        return Counted(self.space, count, suited, self.usual, most, change, strategy, expected)
 
     def _best(self, policy: Policy, epsilon: Fraction, strategy: str, rows: int) -> Synopsis:
         found: list[Synopsis] = self._synopses(policy, epsilon, rows, strategy)
@@ -137,7 +139,7 @@ class Clustering(Question):
         each = max(rows / space.lots, 1.0)
         finest = grid_bins(space.cells, space.spans, space.k, EXACTLY, self._most)
         change = tally_sensitivity(graph, space.cut(finest))
-        signal = float(each * 2 * epsilon / change) if change else EXACTLY
+        signal = each * 2 * _finite(epsilon) / float(change) if change else EXACTLY
         found: list[Any] = []
         if auto or strategy == Grid.name:
             bins = grid_bins(space.cells, space.spans, space.k, signal, self._most)
@@ -193,7 +195,9 @@ class Clustering(Question):
                 continue
             found = Soft.build(policy, space, known, nodes, parts, epsilon)
             signal = (
-                float(rows * 2 * epsilon * found.total / found.sensitivity) if found.sensitivity else EXACTLY
+                rows * 2 * _finite(epsilon) * float(found.total / found.sensitivity)
+                if found.sensitivity
+                else EXACTLY
             )
             expected = soft_excess(np.array(nodes), space.spans, space.k, signal)
             if best is None or expected < best.distortion:
@@ -220,3 +224,8 @@ class Clustering(Question):
         ):
             parts //= 2
         return parts
+
+
+def _finite(epsilon: Fraction) -> float:
+    """Return epsilon as a float that how fine to measure is chosen by; what is drawn and charged is exact."""
+    return float(min(epsilon, Fraction(10**100)))

@@ -46,28 +46,41 @@ class Forest:
         """Return for each atom the count at or under it, lines x atoms."""
         running = np.cumsum(counts[:, self.order], axis=1)
         running = np.concatenate([np.zeros((len(counts), 1), dtype=np.int64), running], axis=1)
-        place = np.empty(len(self.order), dtype=np.int64)
-        place[self.order] = np.arange(len(self.order))
-        return np.asarray(running[:, place + self.under] - running[:, place])
+        return np.asarray(running[:, self._places + self.under] - running[:, self._places])
 
     def longest_paths(self, pairs: Ints) -> Ints:
         """Return for each atom's edge to its parent the longest path, between given pairs, that uses it."""
-        climbed = list(self._climb(pairs))
+        climbed = list(self.climb(pairs))
         length, longest = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(self.parent), dtype=np.int64)
-        for _, active in climbed:
+        for _, active, _ in climbed:
             length[active] += 1
-        for atoms, active in climbed:
+        for atoms, active, _ in climbed:
             np.maximum.at(longest, atoms, length[active])
         return longest
 
-    def _climb(self, pairs: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Yield, step by step, the deeper ends that climb one edge, and which pairs they belong to."""
+    def above(self, atom: int) -> Ints:
+        """Return the atoms whose sums count an atom: itself and all above it."""
+        place = self._places
+        return np.flatnonzero((place <= place[atom]) & (place[atom] < place + self.under))
+
+    @cached_property
+    def _places(self) -> Ints:
+        """Return where each atom stands in `order`."""
+        place = np.empty(len(self.order), dtype=np.int64)
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    def climb(self, pairs: Ints) -> Iterator[tuple[Ints, Ints, NDArray[np.bool_]]]:
+        """Yield, step by step, the deeper ends that climb one edge, whose pairs they are, and if the first.
+
+        They meet, for both ends of a pair are in one tree.
+        """
         a, b = pairs[:, 0].copy(), pairs[:, 1].copy()
         active = np.flatnonzero(a != b)
         while len(active):
             x, y = a[active], b[active]
             first = self.depth[x] >= self.depth[y]
-            yield np.where(first, x, y), active
+            yield np.where(first, x, y), active, first
             a[active] = np.where(first, self.parent[x], x)
             b[active] = np.where(first, y, self.parent[y])
             active = active[a[active] != b[active]]

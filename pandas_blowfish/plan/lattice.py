@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.workload import Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.graph import Ints
 
 LIMIT = 2**61  # no row weighs more: clamping moves two weights no further apart
@@ -72,6 +73,23 @@ class Lattice:
         found = np.clip(found, -LIMIT, LIMIT)
         return np.append(found, 0) if self.attribute.nullable else found
 
+    def weights_at(self, codes: Ints) -> Ints:
+        """Return the weight of each of some cells; a missing one weighs nothing."""
+        if not self.attribute.bounded:
+            valued = codes != NO_VALUE
+            number = np.where(valued, codes, 0)
+            most = (LIMIT - abs(self.first)) // max(abs(self.each), 1)
+            weights = self.first + self.each * np.clip(number, -most, most)
+            return np.where(valued, weights, 0)
+        valued = codes < self.attribute.cells
+        number = np.where(valued, codes, 0)
+        if self.table is not None:
+            weights = np.array(self.table, dtype=np.int64)[number]
+        else:
+            assert self.last is not None
+            weights = np.where(number == self.attribute.cells - 1, self.last, self.first + self.each * number)
+        return np.where(valued, np.clip(weights, -LIMIT, LIMIT), 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Total:
@@ -79,6 +97,11 @@ class Total:
 
     tally: Tally
     lattice: Lattice
+
+    def entries(self, cells: Cells) -> tuple[Ints, Ints]:
+        """Return the group that each of some cells is added up in, -1 for none, and its weight."""
+        codes = np.where(cells.absent, 0, cells.codes[self.lattice.attribute.name])
+        return self.tally.bins_at(cells), self.lattice.weights_at(codes)
 
 
 def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Lattice:

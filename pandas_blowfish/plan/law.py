@@ -15,6 +15,8 @@ import numpy as np
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.policy.exact import exact
 
+FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
+
 
 def variance(scale: Fraction) -> float:
     """Return the variance of P(z) proportional to exp(-|z| / scale); 0 for scale 0.
@@ -43,7 +45,8 @@ def reach(scale: Fraction, level: object) -> int:
 
     Proof note:
         Requires: 0 < level < 1.
-        Ensures:  an answer +- t covers the true count with at least this probability, and t - 1 does not.
+        Ensures:  an answer +- t covers the true count with at least this probability, and t - 1 does not
+                  (of scales beyond `FARTHEST`, which no noise has, t may be a little larger).
         Because:  P(|z| > t) = 2 a^(t+1) / (1 + a) with a = exp(-1 / scale), which falls as t grows; the
                   first guess from logarithms is stepped to the exact place.
         Checked:  tests/plan/test_law.py::test_reach_is_least
@@ -51,9 +54,13 @@ def reach(scale: Fraction, level: object) -> int:
     wanted = exact(level, "level")
     if not 0 < wanted < 1:
         raise ArgumentError("level", f"{level} is not between 0 and 1")
+    if scale < 0:
+        raise ArgumentError("scale", "below 0", allowed="a number of at least 0")
     if scale == 0:
         return 0
     beyond = math.log((1 - wanted).numerator) - math.log((1 - wanted).denominator)
+    if scale > FARTHEST:  # floats do not tell t from t + 1: rounded up instead
+        return math.ceil(scale * Fraction(max(math.log(2) - beyond, 0.0)) * Fraction(1 + 1e-9))
     rate = float(min(1 / scale, Fraction(10**300)))
 
     def outside(t: int) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 
@@ -69,13 +70,54 @@ class Measurement(Protocol):
     def matrix(self) -> Any:
         """Return the measured rows x cells, scipy sparse."""
 
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the measured matrix at some cells of `domain`, scipy sparse."""
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the noise of each row must move to make up for moved records, scipy sparse.
+
+        One column per record that moves from a cell of `before` to that of `after`. Where every row has its
+        own noise that is what the rows change by: `columns(after) - columns(before)`.
+        """
+
+    @property
+    def own_noise(self) -> bool:
+        """Tell whether every measured row has a noise of its own."""
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the measured rows."""
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return for each row of `changes` how large a change loses 1; 0 where any loses all."""
+
+
+class Checkable:
+    """What follows from `columns` and `scales` where every measured row has a noise of its own."""
+
+    own_noise = True
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the measured rows: itself."""
+        return noise
+
+    def changes(self: Any, before: Cells, after: Cells) -> Any:
+        """Return by how much the measured rows change when records move, scipy sparse."""
+        return self.columns(after) - self.columns(before)
+
+    @property
+    def loss_scales(self: Any) -> Scales:
+        """Return the noise scale of every measured row."""
+        scales: Scales = self.scales
+        return scales
+
 
 class _HasTally(Protocol):
     @property
     def tally(self) -> Tally: ...
 
 
-class OneTable:
+class OneTable(Checkable):
     """What a measurement of a single table of counts, its `tally`, says about it."""
 
     @property

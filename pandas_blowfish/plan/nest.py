@@ -172,6 +172,30 @@ class Nest:
         level, half = self.levels[number], self.halves[number]
         return level.end[level.first[half.parent] + 1]
 
+    def entries(self, atoms: Ints) -> list[tuple[Ints, Ints]]:
+        """Return the row that counts each atom (-1 for none) and how: of each family but prefixes."""
+        found: list[tuple[Ints, Ints]] = []
+        first = 0
+        for family, (begin, end) in zip(self.families, self.parts(), strict=True):
+            if family != "prefix" and len(begin):
+                row = np.maximum(np.searchsorted(begin, atoms, "right") - 1, 0)
+                inside, value = (begin[row] <= atoms) & (atoms < end[row]), np.ones(len(atoms), np.int64)
+                if self.layout.wavelet and family.startswith("level"):
+                    right = (end[row] <= atoms) & (atoms < self._stops(family)[row])
+                    inside, value = inside | right, np.where(right, -1, 1)
+                found.append((np.where(inside, first + row, -1), value))
+            first += len(begin)
+        return found
+
+    def prefixes(self, atoms: Ints) -> tuple[Ints, Ints]:
+        """Return the rows of the prefixes that count each atom: from the first to before the last."""
+        if not len(self.boundaries):
+            return np.zeros_like(atoms), np.zeros_like(atoms)
+        before = self.sizes[0] if self.families[0] == "total" else 0
+        block = self._block_of(atoms)
+        ends = self.blocks.first[self.blocks.parent[block] + 1]
+        return tuple(before + np.searchsorted(self.boundaries, each) for each in (block, ends))  # type: ignore[return-value]
+
     def place(self, atoms: Ints) -> Ints:
         """Return atoms as they count here, from the near or the far end."""
         return self.size - 1 - atoms if self.layout.mirrored else atoms

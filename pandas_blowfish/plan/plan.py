@@ -26,6 +26,7 @@ from pandas_blowfish.plan.question import Question
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.stages import Staged
+from pandas_blowfish.plan.strategy.counted import Counted
 from pandas_blowfish.plan.strategy.dawa import Dawa
 from pandas_blowfish.plan.strategy.mesh import Mesh, mesh_loss
 from pandas_blowfish.plan.strategy.total import Sums
@@ -220,8 +221,8 @@ class Plan:
         on the public columns, times how many may move. What measures as the rows suggest has no matrix to
         enumerate: its proven bound is returned.
         """
-        if isinstance(self.measurement, Dawa):
-            return self.price.moved * self.measurement.loss
+        if isinstance(self.measurement, (Dawa, Counted)):  # what follows depends on noisy values
+            return self.cost
         matrix = self.matrix()  # refused where there are no cells, or too many
         edges = self.price.policy.graph.project(self.domain.columns).edges()
         if isinstance(self.measurement, Mesh):
@@ -263,7 +264,7 @@ class Plan:
         sums = self.measurement
         if not isinstance(sums, Sums) or not any(sums.rounding):
             return {}
-        pairs = zip(sums.columns, sums.rounding, strict=True)
+        pairs = zip(sums.summed, sums.rounding, strict=True)
         far = {
             column.attribute.name: pd.Timedelta(float(most))
             if column.attribute.kind == "datetime"
@@ -271,10 +272,10 @@ class Plan:
             for column, most in pairs
             if most
         }
-        each = [str(most) if len(sums.columns) == 1 else f"{most} ({name})" for name, most in far.items()]
+        each = [str(most) if len(sums.summed) == 1 else f"{most} ({name})" for name, most in far.items()]
         said = f"read as the middle of their cell: off by up to {', '.join(each)} each"
         if self.query["verb"] == "sum":
-            rows = zip(sums.columns, sums.rounding, sums.lightest, strict=True)
+            rows = zip(sums.summed, sums.rounding, sums.lightest, strict=True)
             noisy = [light for column, most, light in rows if most and not column.exact]
             secret = not self.policy.rows_public and not all(noisy)
             said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)

@@ -87,6 +87,73 @@ def tables_matrix(domain: Domain, tallies: Sequence[Tally]) -> list[Any]:
     return parts
 
 
+def columns_from(entries: Sequence[tuple[Ints, Ints | int]], rows: int) -> Any:
+    """Return columns, scipy sparse, from a few entries each.
+
+    Args:
+        entries: Row and value, one each per column; a row of -1 is no entry.
+        rows: How many rows there are.
+    """
+    from scipy.sparse import csc_array
+
+    if not entries:
+        return csc_array((rows, 0), dtype=np.int64)
+    at = np.stack([row for row, _ in entries], axis=1)
+    values = np.stack([np.broadcast_to(value, row.shape) for row, value in entries], axis=1)
+    kept = at >= 0
+    begins = np.append(0, np.cumsum(kept.sum(axis=1)))
+    return csc_array((values[kept].astype(np.int64), at[kept], begins), shape=(rows, len(at)))
+
+
+def sparse_from(entries: Sequence[tuple[Ints, Ints, Ints]], shape: tuple[int, int]) -> Any:
+    """Return columns, scipy sparse, from entries (column, row, value) that add up; a row of -1 is none."""
+    from scipy.sparse import coo_array
+
+    none = np.empty(0, dtype=np.int64)
+    column, row, value = (np.concatenate([none, *(each[at] for each in entries)]) for at in range(3))
+    kept = row >= 0
+    return coo_array((value[kept], (row[kept], column[kept])), shape=shape).tocsc()
+
+
+def spread_runs(runs: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> list[tuple[Ints, Ints, Ints]]:
+    """Return runs of rows (column, first, one past the last, value) as single entries.
+
+    Two runs of one column that end at the same row are taken together first: of a row that both hold, with
+    opposite values, nothing is left.
+    """
+    if len(runs) == 2:
+        (one, low, high, sign), (two, other, end, back) = runs
+        shared, at, place = np.intersect1d(one, two, assume_unique=True, return_indices=True)
+        same = (high[at] == end[place]) & (sign[at] == -back[place])
+        at, place, shared = at[same], place[same], shared[same]
+        first, last = np.minimum(low[at], other[place]), np.maximum(low[at], other[place])
+        value = np.where(low[at] < other[place], sign[at], back[place])
+        left = [np.setdiff1d(np.arange(len(each)), own) for each, own in ((one, at), (two, place))]
+        rest = [tuple(part[own] for part in run) for run, own in zip(runs, left, strict=True)]
+        runs = [(shared, first, last, value), *rest]
+    found = []
+    for column, low, high, value in runs:
+        many = np.maximum(high - low, 0)
+        inside = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        found.append((np.repeat(column, many), np.repeat(low, many) + inside, np.repeat(value, many)))
+    return found
+
+
+def shifted(rows: Ints, by: int) -> Ints:
+    """Return row numbers moved by a number of rows; -1 stays."""
+    return np.where(rows < 0, -1, rows + by)
+
+
+def exact_rows(parts: Ints, exact: ExactParts, first: int) -> Ints:
+    """Return the row of the exact total that each part belongs to, -1 for none, rows beginning at `first`."""
+    known = parts >= 0
+    at = np.where(known, parts, 0)
+    alone = int(exact.alone.sum())
+    rows = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
+    rows = np.where(exact.total_of >= 0, alone + exact.total_of, rows)
+    return shifted(np.where(known, rows[at] if len(rows) else -1, -1), first)
+
+
 def _ones(row_of: Ints, rows: int) -> Any:
     """Return a sparse matrix with a one in each column that has a row, -1 standing for none."""
     from scipy.sparse import coo_array

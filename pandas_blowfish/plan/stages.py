@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 
@@ -25,6 +26,23 @@ class Step(Protocol):
 
     def measured(self, counts: Ints) -> Ints:
         """Return the exact value of every row of this round."""
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of this round's matrix at some cells, scipy sparse."""
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the rows change when records move, scipy sparse."""
+
+    @property
+    def own_noise(self) -> bool:
+        """Tell whether every row has a noise of its own."""
+
+    def mapped(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the rows."""
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return for each row of `changes` how large a change loses 1."""
 
 
 @runtime_checkable

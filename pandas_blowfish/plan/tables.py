@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.measurement import Checkable
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.policy.domain import Domain
@@ -48,7 +49,7 @@ class _Weighted(Protocol):
     def table_scales(self) -> tuple[Fraction, ...]: ...
 
 
-class Weighted:
+class Weighted(Checkable):
     """Scales of tables: inverses of their weights, as large as epsilon asks for.
 
     A subclass has `losses` (edges x tables, see `Changes.losses`), `weights`, `rows` (how many rows each

@@ -17,6 +17,7 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, DomainTooLargeError
 from pandas_blowfish.plan.sieve import Sieve, sieve
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values, with_missing
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
 from pandas_blowfish.policy.graph import Ints, frozen
@@ -97,6 +98,16 @@ class Tally:
         for binning, each in zip(self.binnings, self.marks, strict=True):
             flat = (flat[:, None] * binning.bins + np.maximum(each, 0)).ravel()
         return np.where(self.sieve.cells(), flat, -1)
+
+    def bins_at(self, cells: Cells) -> Ints:
+        """Return the bin of each of some cells, of these columns and perhaps others; -1 for none."""
+        flat, classes = np.zeros(len(cells), dtype=np.int64), []
+        for binning, marks, own in zip(self.binnings, self.marks, self.sieve.classes, strict=True):
+            codes = np.where(cells.absent, 0, cells.codes[binning.attribute.name])
+            flat = flat * binning.bins + np.maximum(marks[codes], 0)
+            classes.append(own[codes])
+        counted = self.sieve.passes[tuple(classes)] & ~cells.absent
+        return np.where(counted, flat, -1)
 
 
 def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Condition | None = None) -> Tally:

@@ -292,6 +292,8 @@ def _value(value: Any, kind: str, tz: str | None) -> Hashable:
     if not isinstance(value, taken):
         raise ArgumentError("value", f"a {type(value).__name__} is not text, a number or a boolean")
     if isinstance(value, str):
+        if value.encode("utf-8", "ignore").decode() != value:
+            raise ArgumentError("value", "text that cannot be written")
         return str.__str__(value)  # the text of an enumeration's member too
     return value if isinstance(value, (bool, float)) else int(value)
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ExpressionError
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 
 Mask = NDArray[np.bool_]
@@ -85,6 +86,16 @@ def parse(text: Any, domain: Domain, variables: Mapping[str, Any]) -> Condition:
         raise
     except (SyntaxError, UnicodeError, RecursionError, MemoryError):
         raise ExpressionError(text, "it cannot be read") from None
+
+
+def holds(condition: Condition, cells: Cells) -> Mask:
+    """Tell for which of some cells a condition holds."""
+    if isinstance(condition, Atom):
+        return np.asarray(
+            condition.cells[np.where(cells.absent, 0, cells.codes[condition.column])] & ~cells.absent
+        )
+    parts = [holds(part, cells) for part in condition.parts]
+    return np.asarray(np.logical_and.reduce(parts) if condition.every else np.logical_or.reduce(parts))
 
 
 def columns_of(condition: Condition) -> list[str]:

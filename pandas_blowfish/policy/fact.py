@@ -16,9 +16,10 @@ import numpy as np
 from pandas_blowfish.errors import ArgumentError, BlowfishError, ExpressionError, UnboundedColumnError
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.bounds import run_of
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.constraint import Constraint, Known
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.expression import Atom, Condition, Junction, columns_of, parse
+from pandas_blowfish.policy.expression import Atom, Condition, Junction, columns_of, holds, parse
 from pandas_blowfish.policy.graph import Ints, frozen
 
 MAX_COUNTS = 10**7  # cells of one marginal
@@ -46,6 +47,15 @@ class Fact:
     def counts(self) -> int:
         """Return how many counts are known."""
         return math.prod(self.shape)
+
+    def counts_at(self, cells: Cells) -> Ints:
+        """Return which of the known counts each of some cells is in, -1 for none."""
+        if self.condition is not None:
+            return np.where(holds(self.condition, cells), 0, -1)
+        flat = np.zeros(len(cells), dtype=np.int64)
+        for column, size in zip(self.columns, self.shape, strict=True):
+            flat = flat * size + cells.codes[column]
+        return np.where(cells.absent, -1, flat)
 
     @cached_property
     def text(self) -> str:

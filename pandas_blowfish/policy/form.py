@@ -18,6 +18,7 @@ from pandas_blowfish.policy.markov import Markov
 from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
 from pandas_blowfish.policy.skeleton import blanks
 from pandas_blowfish.policy.stated import Columns, thaw
+from pandas_blowfish.policy.yaml import MAX_TEXT, parse_yaml
 
 VERSION = 1
 PARTS = ("blowfish", "columns", "joint", "neighbors", "presence", "constraints", "aggregates", "chain")
@@ -69,7 +70,7 @@ def load_yaml(source: Any) -> Any:
     if not is_path and not isinstance(source, str):
         raise SchemaError(None, f"a {type(source).__name__} is not YAML", fix="give text or a path.")
     try:
-        text = Path(source).read_text(encoding="utf-8-sig") if is_path else str(source)
+        text = _read(Path(source)) if is_path else str(source)
     except OSError as error:
         raise SchemaError(
             None, f"the file cannot be read ({error.strerror})", fix="check the path."
@@ -84,42 +85,10 @@ def load_yaml(source: Any) -> Any:
     return found
 
 
-def parse_yaml(text: str) -> Any:
-    """Return what a YAML text holds; a key that is there twice is refused, for a reader may see the other.
-
-    Examples:
-        >>> parse_yaml("secret: full")
-        {'secret': 'full'}
-    """
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """Composes mappings whose keys are there once (before `<<:` adds those of another)."""
-
-        def compose_mapping_node(self, anchor: Any) -> Any:
-            node = super().compose_mapping_node(anchor)
-            lines: dict[Any, int] = {}
-            for key, _ in node.value:
-                if not isinstance(key, yaml.ScalarNode):
-                    continue  # refused by the constructor, or compared by it
-                plain = key.tag.rpartition(":")[2] in ("merge", "value")
-                value = (key.value,) if plain else self.construct_object(key)
-                line = key.start_mark.line + 1
-                if value in lines:
-                    what = f"the key `{key.value}` is there twice, on lines {lines[value]} and {line}"
-                    raise SchemaError(None, what, fix="keep one of them.")
-                lines[value] = line
-            return node
-
-    try:
-        return yaml.load(text, Loader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        if isinstance(error, SchemaError):
-            raise
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        fix = "mend the YAML."
-        raise SchemaError(None, f"the YAML cannot be read ({type(error).__name__}{line})", fix=fix) from None
+def _read(path: Path) -> str:
+    """Return the text of a file, no more of it than is needed to see that it is too long."""
+    with path.open(encoding="utf-8-sig") as file:
+        return file.read(MAX_TEXT + 1)
 
 
 def read_form(spec: Any) -> dict[str, Any]:
@@ -148,6 +117,7 @@ def read_form(spec: Any) -> dict[str, Any]:
             _require_parts(name, stated)
     for block in spec.get("joint", ()):
         named = isinstance(block, Mapping) and isinstance(block.get("columns"), (list, tuple))
+        named = named and all(isinstance(column, str) for column in block["columns"])
         if not named or set(block) != {"columns", "secret"}:
             raise SchemaError(None, "a joint secret is not understood", fix="give its columns and secret.")
         secrets[tuple(block["columns"])] = block["secret"]

@@ -10,10 +10,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, SecretError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeclaredValueError,
+    DomainTooLargeError,
+    SecretError,
+)
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.exact import canonical_value, exact
 from pandas_blowfish.policy.instant import distance, is_span, span_ns
+
+MOST_GROUPED = 2 * 10**7  # cells whose groups are listed; those of a width are worked out
 
 
 def plain_groups(groups: Any) -> Any:
@@ -25,7 +33,7 @@ def plain_groups(groups: Any) -> Any:
     """
     if isinstance(groups, (int, float, str, Fraction)) or is_span(groups):
         return {"width": distance(groups, "width")}
-    if _is_width(groups):
+    if is_width(groups):
         return {"width": distance(groups["width"], "width")}
     if isinstance(groups, Mapping) and all(_is_group(group) for group in groups.values()):
         return {str(name): _group(group) for name, group in groups.items()}
@@ -43,8 +51,12 @@ def plain_groups(groups: Any) -> Any:
 def group_cells(groups: Any, attribute: Attribute) -> NDArray[np.int64]:
     """Return the group of each cell of a column; each cell must be in one."""
     name = attribute.name
-    if _is_width(groups):
-        return np.asarray(np.arange(attribute.cells) // _width(groups["width"], attribute))
+    if is_width(groups):
+        return np.asarray(np.arange(attribute.cells) // width_of(groups["width"], attribute))
+    if attribute.cells > MOST_GROUPED:
+        fix = "group by a width, as in bf.partition(10), or declare a wider step."
+        what = f"column {name!r}, grouped value by value,"
+        raise DomainTooLargeError(what, attribute.cells, MOST_GROUPED, fix=fix)
     labels = np.full(attribute.cells, -1, dtype=np.int64)
     for number, group in enumerate(groups.values() if isinstance(groups, Mapping) else groups):
         cells = _members(group, attribute)
@@ -69,7 +81,8 @@ def is_grid(groups: Any) -> bool:
     return all(isinstance(name, str) for name in groups) and all(widths)
 
 
-def _is_width(groups: Any) -> bool:
+def is_width(groups: Any) -> bool:
+    """Tell whether plain groups are all of one width."""
     return isinstance(groups, Mapping) and set(groups) == {"width"} and not _is_group(groups["width"])
 
 
@@ -110,7 +123,8 @@ def _members(group: Any, attribute: Attribute) -> slice | NDArray[np.int64]:
         ) from None
 
 
-def _width(width: Any, attribute: Attribute) -> int:
+def width_of(width: Any, attribute: Attribute) -> int:
+    """Return how many cells a group of this width has."""
     if not isinstance(attribute, Grid):
         raise SecretError(attribute.name, "a width needs evenly spaced numbers", fix="list the groups.")
     try:

@@ -21,6 +21,7 @@ from pandas_blowfish.policy.margin import ABSOLUTE, MARGINS, RELATIVE
 from pandas_blowfish.policy.moved import KNOWN, MOST, moved
 from pandas_blowfish.policy.product import Block
 from pandas_blowfish.policy.stated import thaw
+from pandas_blowfish.policy.yaml import dump_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
 _FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-known")
 _SECRETS = ("error-wide", "independent", "aggregate", "chain")
-KINDS = (*_CELLS, "missing-public", "missing-joins", *_FACTS, *_SECRETS)
+KINDS = (*_CELLS, "not-looked-at", "missing-public", "missing-joins", *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one
+MOST_CELLS = 2 * 10**6  # of a block that are looked at one by one, in about a second
 _LEFT_OUT = "constraints:  # without those that are not public"
 FIRST = {"threshold": "theta", "partition": "groups", "edges": "pairs", ABSOLUTE: "k", RELATIVE: "c"}
 LONG = 400  # characters of a secret beyond which its values are left out of a fix
@@ -95,7 +97,8 @@ def lint(policy: Policy) -> Findings:
         found += _missing(policy, block, secret)
         if secret["secret"] == "threshold" and len(block.columns) == 1:
             found += _theta(policy, block, secret)
-        found += [] if touched else _open(policy, block)  # a touched fact lets records go anywhere
+        if not touched:  # a touched fact lets records go anywhere
+            found += _open(policy, block) if block.graph.size <= MOST_CELLS else _large(policy, block)
     for columns, what in policy.domain.notes:
         claim = "unique=False" if len(columns) == 1 else "unique=None" if columns else "checks=None"
         fix = f"{claim}  # in the schema; constraints=[bf.Count(...)] if it is a known count"
@@ -231,10 +234,7 @@ def _yaml(policy: Policy, columns: tuple[str, ...], secret: Any) -> str:
 
 def _flow(stated: Any) -> str:
     """Return plain data as one line of YAML, without the braces around it."""
-    import yaml
-
-    text = yaml.safe_dump(stated, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9)
-    return str(text).strip()[1:-1]
+    return dump_yaml(stated, default_flow_style=True, width=10**9).strip()[1:-1]
 
 
 def _given(secret: Any, missing: str | None) -> dict[str, Any]:
@@ -284,6 +284,17 @@ def _open(policy: Policy, block: Block) -> Iterator[Finding]:
         what = f"the values fall into {count:,} components, whose totals come out exact and free"
         full = _full(policy, block, "  # if the group is secret")
         yield Finding("exact-total", block.columns, what, *full)
+
+
+def _large(policy: Policy, block: Block) -> Iterator[Finding]:
+    """Yield that a block has too many cells to look at, unless its secret joins them all anyway."""
+    secret = policy.reduced.secrets[block.columns]
+    alone = isinstance(policy.domain[block.columns[0]], Grid) and len(block.columns) == 1
+    if secret["secret"] == "full" or (secret["secret"] == "threshold" and alone):
+        return
+    what = f"{block.graph.size:,} cells, too many to look at: values that nothing protects, and groups whose "
+    what += "totals come out exact, are not listed"
+    yield Finding("not-looked-at", block.columns, what, *_full(policy, block, "  # or a wider step"))
 
 
 def _cell(policy: Policy, block: Block, cell: int) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from pandas_blowfish.errors import ArgumentError, SchemaError
 from pandas_blowfish.policy import words
 from pandas_blowfish.policy.aggregate import Aggregate, aggregates_of, apart_from, contained
+from pandas_blowfish.policy.agree import require_agreement
 from pandas_blowfish.policy.consistent import consistent_facts
 from pandas_blowfish.policy.constraint import Constraint, facts_of
 from pandas_blowfish.policy.domain import Domain
@@ -33,6 +34,7 @@ from pandas_blowfish.policy.stated import (
     steps_of,
     thaw,
 )
+from pandas_blowfish.policy.yaml import dump_yaml
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner
@@ -43,7 +45,8 @@ class Policy:
 
     Args:
         schema: A pandera `DataFrameSchema` or `DataFrameModel` whose columns declare their bounds
-            and, in `metadata=`, their secrets; a schema that `bf.attach` marked; or a `Domain`.
+            and, in `metadata=`, their secrets; a schema that `bf.attach` marked, which must still say what
+            that policy says; or a `Domain`.
         secrets: Secrets that override the columns' own, singly or (as tuples of columns) jointly.
         neighbors: "record", "attribute" or an integer: how many blocks one neighbour may change.
         presence: Whether it is secret that a row is there at all (default: the row count is public).
@@ -95,7 +98,9 @@ class Policy:
                 if overrides or neighbors != "record" or presence or facts or aggregates or chain:
                     fix = "pass the schema alone, or leave bf.attach out."
                     raise SchemaError(None, "it carries a policy already", fix=fix)
-                self.__dict__.update(Policy.from_dict(stored).__dict__)
+                attached = Policy.from_dict(stored)
+                require_agreement(schema, attached)
+                self.__dict__.update(attached.__dict__)
                 return
             domain, own = read(schema, steps_of(overrides))
         else:
@@ -263,11 +268,7 @@ class Policy:
 
     def to_yaml(self) -> str:
         """Return the policy as YAML that a person can read and edit."""
-        import yaml
-
-        return str(
-            yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None)
-        )
+        return dump_yaml(self.to_dict(), default_flow_style=None)
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Policy:

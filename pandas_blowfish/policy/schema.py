@@ -110,7 +110,21 @@ def _step(kind: str, stated: Mapping[str, Any]) -> str:
 def stored_policy(schema: Any) -> Mapping[str, Any] | None:
     """Return the policy that `bf.attach` wrote into a schema's metadata, if any."""
     stored = (_plain_schema(schema).metadata or {}).get("blowfish")
-    return stored if isinstance(stored, Mapping) else None
+    if stored is not None and not isinstance(stored, Mapping):
+        fix = "attach a policy again with bf.attach, or take schema.metadata['blowfish'] away."
+        raise SchemaError(None, "its blowfish metadata is not a policy", fix=fix)
+    return stored
+
+
+def stated_columns(schema: Any) -> set[str]:
+    """Return the columns whose metadata states a secret."""
+    columns = _plain_schema(schema).columns
+    return {name for name, column in columns.items() if (column.metadata or {}).get("blowfish") is not None}
+
+
+def lists_values(schema: Any) -> set[str]:
+    """Return the columns that list their values, so that they have no step."""
+    return {name for name, column in _plain_schema(schema).columns.items() if _has_values(column)}
 
 
 def draft(dtypes: Mapping[str, Any]) -> str:

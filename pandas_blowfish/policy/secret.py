@@ -18,7 +18,7 @@ from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
 from pandas_blowfish.policy.ball import Ball
 from pandas_blowfish.policy.exact import canonical, canonical_value, exact, plain
 from pandas_blowfish.policy.graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.groups import group_cells, is_grid, plain_groups
+from pandas_blowfish.policy.groups import group_cells, is_grid, is_width, plain_groups, width_of
 from pandas_blowfish.policy.instant import distance, is_span, span_ns, span_text
 from pandas_blowfish.policy.margin import MARGINS, fitted, ratio_ball, reduced
 from pandas_blowfish.policy.missing import WithMissing
@@ -293,7 +293,11 @@ def _uneven(positions: tuple[Fraction, ...], theta: Fraction) -> Ball:
 
 
 def _partition(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
-    return Cliques(group_cells(secret.get("groups"), attribute))
+    groups = secret.get("groups")
+    if groups is not None and is_width(groups):
+        each = width_of(groups["width"], attribute)
+        return Cliques(lambda: np.arange(attribute.cells, dtype=np.int64) // each, attribute.cells)
+    return Cliques(group_cells(groups, attribute))
 
 
 def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:

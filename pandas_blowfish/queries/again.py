@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
 from pandas_blowfish.queries.axis import listed_bounds
 from pandas_blowfish.queries.quantile import frame_of, shares_of
+from pandas_blowfish.receipt import reading
 from pandas_blowfish.release import Receipt, receipt_of, with_receipt
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,11 @@ class Lines:
 
 def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
     """Return a released `hist` or `cumhist` as cumulative counts, refusing one that was changed."""
+    with reading():
+        return _lines(release, ordered)
+
+
+def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     receipt = receipt_of(release)
     if receipt.get("verb") not in ("hist", "cumhist"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")

@@ -107,6 +107,7 @@ def written(measured: Measured, source: Opened) -> dict[str, Any]:
         "outside": binding["outside"],
         "spent": str(spent),
         "remaining": str(total - spent),
+        **({"checked": body["checked"]} if "checked" in body else {}),
         **({"beside": BESIDE.format(body["beside"])} if "beside" in body else {}),
         "name": body.get("name"),
         "version": __version__,

@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.errors import FrameError
+from pandas_blowfish.errors import FrameError, ReceiptError
 from pandas_blowfish.kernel.assign import Centres, Floats, Ints, assigned
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import from_dict
+from pandas_blowfish.receipt import reading
 from pandas_blowfish.release import Receipt, receipt_of
+from pandas_blowfish.spreadsheet import unescaped
 
 RETURNED = "use the centres as they were returned, or some of their rows."
 
 
 def assign(release: pd.DataFrame, frame: Any) -> pd.Series[Any]:
     """Return the number of the nearest centre of each row of any frame; see `df.blowfish.assign`."""
-    return assigned(frame, centres_of(release))
+    with reading():
+        centres = centres_of(release)
+    return assigned(frame, centres)
 
 
 def centres_of(release: pd.DataFrame) -> Centres:
@@ -44,6 +48,8 @@ def centres_of(release: pd.DataFrame) -> Centres:
     lots, numbers, places = lots[order], numbers[order], places[order]
     each = {lot: (numbers[lots == lot], places[lots == lot]) for lot in np.unique(lots).tolist()}
     units = np.array(receipt["units"], dtype=np.float64)
+    if len(units) != len(coordinates) or len(set(coordinates)) != len(coordinates):
+        raise ReceiptError("`units` is not one for each of `coordinates`")
     return Centres(coordinates, units, groups, each, receipt.get("outside") == "clip")
 
 
@@ -95,7 +101,7 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     nearly = {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
     told = ~np.asarray(labels.isna())
-    cells[told] = [exactly.get(str(label), nearly.get(_text(label), -1)) for label in labels[told]]
+    cells[told] = [exactly.get(unescaped(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(
             f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED

@@ -15,7 +15,6 @@ from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
     DomainTooLargeError,
-    UnboundedColumnError,
 )
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally
@@ -78,9 +77,7 @@ def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Spans
 
 def ordered_attribute(policy: Policy, column: str) -> Attribute:
     """Return a declared column whose values have an order, or raise."""
-    attribute = policy.domain[column]
-    if not attribute.bounded:
-        raise UnboundedColumnError(column)
+    attribute = policy.domain.select([column])[column]  # refuses what has no cells, or too many to list
     if not attribute.ordered:
         raise ArgumentError(
             "column",

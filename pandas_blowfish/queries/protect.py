@@ -32,6 +32,7 @@ from pandas_blowfish.policy.fact import answer_of, cells_of
 from pandas_blowfish.policy.policy import Policy
 
 OUTSIDE = ("error", "clip")
+MOST_TEXT = 4_096  # characters of a path or a name in a frame's record
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,18 @@ def opened(record: Any) -> Opened:
     """Return what a frame's record points to; a missing or mismatched record fails closed."""
     if not isinstance(record, Mapping) or record.get("kind") != "protected":
         raise NotProtectedError(record.get("kind") if isinstance(record, Mapping) else None)
-    ledger = Ledger.at(str(record.get("ledger")))
-    dataset = ledger.dataset(str(record.get("dataset")))
+    if not all(_is_text(record.get(key)) for key in ("ledger", "dataset", "policy")):
+        raise NotProtectedError()  # edited: no path, name or fingerprint that anything could have
+    ledger = Ledger.at(record["ledger"])
+    dataset = ledger.dataset(record["dataset"])
     if dataset.binding["fingerprint"] != record.get("policy"):
         raise StaleFrameError(dataset.name, "the policy in the frame's record is")
     return Opened(ledger, dataset, policy_of(dataset))
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether a part of a record is text that a file system and a database can take."""
+    return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()
 
 
 def check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:

@@ -77,9 +77,9 @@ def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataF
     value: Any = solved.answers
     std: Any = solved.std
     groups = measured.tally.size
-    if measured.columns[0].attribute.kind == "datetime":
-        starts = np.array([int(column.lattice.origin) for column in measured.columns])
-        zone = getattr(measured.columns[0].attribute, "tz", None)
+    if measured.summed[0].attribute.kind == "datetime":
+        starts = np.array([int(column.lattice.origin) for column in measured.summed])
+        zone = getattr(measured.summed[0].attribute, "tz", None)
         value = instants(np.tile(starts, groups), solved.offsets, zone)
         std = pd.to_timedelta(np.rint(np.minimum(std, 2.0**62)), unit="ns")
     if plan.query["verb"] == "geomean":
@@ -89,7 +89,7 @@ def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataF
     more = {
         **facts(measured, solved.counts),
         **logs_of(plan.query["verb"]),
-        "by_column": bool(plan.query.get("by_column", len(measured.columns) > 1)),
+        "by_column": bool(plan.query.get("by_column", len(measured.summed) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),
     }

@@ -122,3 +122,12 @@ def test_reach_of_sums_is_least(scale, many):
         t = reach_of_sum(scale, many, level)
 
         assert inside(t) >= level > inside(t - 1)
+
+
+@pytest.mark.parametrize("scale", [10**16, 10**40, 10**300])
+def test_reach_of_scales_beyond_noise_ends(scale):
+    """Floats no longer tell t from t + 1: the reach is rounded up, and a negative scale is refused."""
+    assert 2.9 * scale < reach(Fraction(scale), 0.95) < 3.8 * scale
+
+    with pytest.raises(ArgumentError):
+        reach(Fraction(-1), 0.95)

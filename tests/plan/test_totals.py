@@ -35,7 +35,7 @@ def test_origins():
     plan = POLICY.plan
 
     def origin(found):
-        return found.measurement.columns[0].lattice.origin
+        return found.measurement.summed[0].lattice.origin
 
     assert origin(plan.sum("x")) == 10
     assert origin(plan.where("g == 'a'").sum("x")) == 0
@@ -48,8 +48,8 @@ def test_counts_are_shared_unless_values_may_be_missing():
     """Columns without missing values have one count together."""
     found = POLICY.plan.mean(["x", "y"]).measurement
 
-    assert [column.count for column in found.columns] == [0, 1]
-    assert [column.exact for column in found.columns] == [True, False]
+    assert [column.count for column in found.summed] == [0, 1]
+    assert [column.exact for column in found.summed] == [True, False]
     assert len(POLICY.plan.sum(["x", "y"]).measurement.totals) == 3
 
 

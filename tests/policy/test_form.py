@@ -4,7 +4,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError, SchemaError, SecretError
-from pandas_blowfish.policy.form import SECRET, parse_yaml, read_form, to_form
+from pandas_blowfish.policy.form import SECRET, read_form, to_form
 from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
 
 TEXT = """
@@ -155,38 +155,3 @@ def test_slips_elsewhere_say_what_was_meant():
         bf.Policy.from_dict({"blowfish": 1, "columns": {"a": AGE}, "joints": []})
     with pytest.raises(SecretError, match="did you mean `metric:`"):
         bf.Policy.from_dict({"blowfish": 1, "columns": {"a": AGE, "b": AGE}, "joint": joint})
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "a:\n  secret: full\n  min: 0\n  secret: public\n",
-            "the key `secret` is there twice, on lines 2 and 4",
-        ),
-        ("a: {x: 1}\nb: {}\n'a': {x: 2}\n", "the key `a` is there twice, on lines 1 and 3"),
-        ("{x: 1, x: 1}", "the key `x` is there twice, on lines 1 and 1"),
-        ("- {1: a, 0x1: b}", "the key `0x1` is there twice"),
-        ("a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a\n", "the key `<<` is there twice"),
-    ],
-)
-def test_a_key_is_there_once(text, said):
-    """A second key would win over the one that a reader sees."""
-    with pytest.raises(SchemaError) as refused:
-        parse_yaml(text)
-
-    assert said in str(refused.value)
-
-
-def test_merged_keys_may_be_overridden():
-    """`<<:` adds what is not stated, as YAML says; one anchor serves several mappings."""
-    text = "a: &a {x: 1, y: 2}\nb: &b {<<: *a, x: 3}\nc: {<<: *b, y: 4}\n"
-
-    assert parse_yaml(text) == {"a": {"x": 1, "y": 2}, "b": {"x": 3, "y": 2}, "c": {"x": 3, "y": 4}}
-
-
-@pytest.mark.parametrize("text", ["a: [1", "2020-99-99: 1", "a: !x 1", "? [a]\n: 1", "a: \x00", "[" * 5_000])
-def test_what_is_no_yaml_is_a_schema_error(text):
-    """Whatever the parser stumbles over is told as ours."""
-    with pytest.raises(SchemaError, match="YAML cannot be read"):
-        parse_yaml(text)

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.errors import ArgumentError, SecretError
+from pandas_blowfish.errors import ArgumentError, DomainTooLargeError, SecretError
 from pandas_blowfish.policy.domain import from_dict, integers
-from pandas_blowfish.policy.groups import group_cells, plain_groups
+from pandas_blowfish.policy.groups import group_cells, plain_groups, width_of
 
 LETTERS = from_dict("c", {"type": "category", "values": ["a", "b", "c", "d"]})
 AGES = integers("age", 0, 9)
@@ -116,3 +116,13 @@ def test_what_is_not_groups_is_refused(groups):
 def test_sets_have_a_stable_order():
     """A set of values is written in the same order in every process."""
     assert plain_groups([{"b", "c", "a"}]) == [["a", "b", "c"]]
+
+
+def test_groups_of_very_many_cells_have_a_width():
+    """Listing them would take gigabytes; those of a width are worked out where they are needed."""
+    many = integers("n", 0, 99_999_999)
+
+    with pytest.raises(DomainTooLargeError):
+        group_cells([[0], [1]], many)
+
+    assert width_of(10, many) == 10

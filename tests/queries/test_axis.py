@@ -1,5 +1,7 @@
 """Bounds are read by value, on cell edges, and wrong ones are refused."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,3 +171,17 @@ def test_labels_may_overlap_and_repeat(attribute, shown):
 
     assert [str(label) for label in labels] == shown
     assert len(range_labels(attribute, np.array([0, 0]), np.array([2, 2]))) == 2
+
+
+@pytest.mark.parametrize("verb", ["hist", "cumhist", "quantile", "range"])
+def test_cells_are_counted_before_they_are_listed(verb):
+    """A step of 1e-9 is a typed error at once, and no gigabytes of labels."""
+    column = {"type": "float", "min": 0, "max": 1, "step": "1e-9"}
+    plan = bf.Policy.from_dict({"blowfish": 1, "columns": {"x": column}}).plan
+    arguments = {"quantile": ([0.5],), "range": ([(0, 1)],)}.get(verb, ())
+    begun = time.perf_counter()
+
+    with pytest.raises(DomainTooLargeError):
+        getattr(plan, verb)("x", *arguments, epsilon=1)
+
+    assert time.perf_counter() - begun < 0.1

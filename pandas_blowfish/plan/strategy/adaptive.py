@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.measurement import OneTable
-from pandas_blowfish.plan.rows import tables_matrix
+from pandas_blowfish.plan.measurement import Checkable, OneTable
+from pandas_blowfish.plan.rows import columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.space import Floats, Space, each_run
@@ -22,6 +22,7 @@ from pandas_blowfish.plan.strategy.known import Known
 from pandas_blowfish.plan.synopsis import Synopsis, shared
 from pandas_blowfish.plan.wider import still_exact
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
 
@@ -36,7 +37,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class Boxes(Checkable):
     """The counts of some boxes of one size.
 
     Attributes:
@@ -64,6 +65,17 @@ class Boxes:
         boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
         return np.asarray(boxes.ravel()[self.chosen])
 
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: the box they are in, if it is counted."""
+        bins = self.tallies[0].bins_at(cells)
+        codes = np.unravel_index(np.maximum(bins, 0), self.fine)
+        coarse = [code // (a // b) for code, a, b in zip(codes, self.fine, self.coarse, strict=True)]
+        box = np.ravel_multi_index(tuple(coarse), self.coarse)
+        order = np.argsort(self.chosen)
+        at = np.minimum(np.searchsorted(self.chosen[order], box), len(order) - 1)
+        row = np.where((bins >= 0) & (self.chosen[order[at]] == box), order[at], -1)
+        return columns_from([(row, 1)], len(self.chosen))
+
 
 @dataclass(frozen=True, eq=False)
 class Adaptive(OneTable, Synopsis):
@@ -72,7 +84,7 @@ class Adaptive(OneTable, Synopsis):
     Attributes:
         space: What is clustered.
         halved: How often each column is halved before each round.
-        changes: The largest L1 change of all counts of each round's boxes.
+        round_changes: The largest L1 change of all counts of each round's boxes.
         exact: Which numbers of rows of groups no edge changes.
         epsilon: What may be lost.
         distortion: What is expected to be added.
@@ -90,7 +102,7 @@ class Adaptive(OneTable, Synopsis):
 
     space: Space
     halved: tuple[tuple[int, ...], ...]
-    changes: tuple[Fraction, ...]
+    round_changes: tuple[Fraction, ...]
     exact: ExactParts
     epsilon: Fraction
     distortion: float
@@ -119,13 +131,13 @@ class Adaptive(OneTable, Synopsis):
     @property
     def sensitivity(self) -> Fraction:
         """Return the largest L1 change of all boxes of all rounds between neighbours."""
-        return sum(self.changes, Fraction(0))
+        return sum(self.round_changes, Fraction(0))
 
     @cached_property
     def round_scales(self) -> tuple[Fraction, ...]:
         """Return the scale of each round."""
-        noisy = sum(change > 0 for change in self.changes)
-        return tuple(change * noisy / self.epsilon for change in self.changes)
+        noisy = sum(change > 0 for change in self.round_changes)
+        return tuple(change * noisy / self.epsilon for change in self.round_changes)
 
     @property
     def known(self) -> Known:
@@ -151,7 +163,7 @@ class Adaptive(OneTable, Synopsis):
         if self.sensitivity == 0:
             return PROOF_EXACT
         said = {
-            "changes": ", ".join(map(str, self.changes)),
+            "changes": ", ".join(map(str, self.round_changes)),
             "scales": ", ".join(map(str, self.round_scales)),
         }
         return PROOF.format(rounds=len(self.halved), epsilon=self.epsilon, **said)
@@ -238,6 +250,18 @@ class Adaptive(OneTable, Synopsis):
         tallies = [self.space.cut([2**n for n in often]) for often in self.halved]
         tables = tables_matrix(self.domain, [*tallies, self.space.whole])
         return vstack([*tables[:-1], *self.known.rows(tables[-1])]).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells: a box per round, then the exact number of rows."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        first = 0
+        for often in self.halved:
+            table = self.space.cut([2**n for n in often])
+            entries.append((shifted(table.bins_at(cells), first), 1))
+            first += table.size
+        group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
+        entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))
+        return columns_from(entries, len(self.scales))
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""

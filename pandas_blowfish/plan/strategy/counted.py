@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.measurement import Checkable
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.space import Space
 from pandas_blowfish.plan.stages import Staged, Step
 from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.plan.synopsis import Synopsis
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
 
@@ -25,7 +27,7 @@ PROOF = "The number of rows, at {share} of epsilon, or exactly where no edge cha
 
 
 @dataclass(frozen=True, eq=False)
-class Counted(Synopsis):
+class Counted(Checkable, Synopsis):
     """The number of rows, then the synopsis that suits it.
 
     Attributes:
@@ -34,6 +36,7 @@ class Counted(Synopsis):
         suited: The synopsis for a number of rows, at what the count leaves of epsilon.
         usual: A number of rows to show what would follow.
         largest: A bound on the scales of all that may follow, whatever the count says.
+        change: By how much an edge changes the finest counts: 0 only where all that may follow is exact.
         strategy: "auto", or the one that must follow.
         distortion: What is expected to be added, if there are as many rows as usual.
 
@@ -50,6 +53,7 @@ class Counted(Synopsis):
     suited: Callable[[int], Synopsis] = field(repr=False)
     usual: int
     largest: int
+    change: Fraction
     strategy: str
     distortion: float
 
@@ -92,8 +96,14 @@ class Counted(Synopsis):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of all noisy rows between neighbours."""
-        return Fraction(self.count.sensitivity + self.then.sensitivity)
+        """Return the largest L1 change of the noisy rows between neighbours; 0 only if all is exact.
+
+        Which synopsis follows is not known before the count is: where some of them need noise the release
+        is charged, whatever the one for the usual number of rows needs.
+        """
+        if not self.change:
+            return self.count.sensitivity
+        return self.count.sensitivity + max(Fraction(self.then.sensitivity), self.change)
 
     @cached_property
     def scales(self) -> Scales:
@@ -127,6 +137,12 @@ class Counted(Synopsis):
         from scipy.sparse import vstack
 
         return vstack([self.count.matrix(), self.then.matrix()]).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells; what is checked is each round as it comes."""
+        from scipy.sparse import vstack
+
+        return vstack([self.count.columns(cells), self.then.columns(cells)], format="csc")
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: what is measured depends on the count."""

@@ -21,6 +21,7 @@ from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.tree import Tree
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 PARTITION_SHARE = Fraction(1, 4)  # of epsilon, for choosing the buckets
@@ -145,6 +146,22 @@ class Dawa(OneTable):
     def measured(self, counts: Ints) -> Ints:
         """Return the exact tree rows and totals; the kernel gathers them into buckets."""
         return self.tree.measured(counts)
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the tree's matrix at some cells: buckets are sums of its rows."""
+        return self.tree.columns(cells)
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the tree's rows change when records move."""
+        return self.tree.changes(before, after)
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return how large a change of a row loses 1: twice for the partition, once for the totals."""
+        if not self.sensitivity:
+            return self.scales
+        both = 1 / (2 / self.partition_scale + 1 / self.bucket_scale)
+        return Scales([both, Fraction(0)], self.scales.codes)
 
     def matrix(self) -> NoReturn:
         """Refuse: which rows are measured depends on the rows of the table."""

@@ -16,6 +16,7 @@ from pandas_blowfish.plan.space import Floats, Space, each_run, points_of
 from pandas_blowfish.plan.strategy.identity import Identity
 from pandas_blowfish.plan.synopsis import Synopsis, shared
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
 
@@ -119,6 +120,10 @@ class Grid(OneTable, Synopsis):
     def matrix(self) -> Any:
         """Return the measured rows x cells, scipy sparse."""
         return self.counts.matrix()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the histogram's matrix at some cells."""
+        return self.counts.columns(cells)
 
     def points(self) -> Floats:
         """Return the middle of each bin of one group, in distances."""

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.measurement import OneTable
-from pandas_blowfish.plan.rows import MAX_NONZEROS
+from pandas_blowfish.plan.rows import MAX_NONZEROS, columns_from, shifted
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.wider import counts_loss
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
 
@@ -112,6 +113,12 @@ class Identity(OneTable):
         totals = np.zeros(self.parts.totals, dtype=np.int64)
         np.add.at(totals, self.parts.total_of[shared], counts[shared])
         return np.concatenate([counts, totals])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: a bin, and the total that it belongs to."""
+        bins = self.tally.bins_at(cells)
+        total = np.where(bins < 0, -1, self.parts.total_of[bins])
+        return columns_from([(bins, 1), (shifted(total, self.tally.size), 1)], len(self.scales))
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost over a graph that holds all edges this was planned under; None if unbounded."""

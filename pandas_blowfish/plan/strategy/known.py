@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.plan.atoms import indicator
+from pandas_blowfish.plan.measurement import Checkable
+from pandas_blowfish.plan.rows import columns_from, exact_rows
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Known(Checkable):
     """The counts of bins that no edge changes, then the totals of connected ones.
 
     Attributes:
@@ -44,6 +47,14 @@ class Known:
         totals, inside = np.zeros(self.exact.totals, dtype=np.int64), self.exact.total_of >= 0
         np.add.at(totals, self.exact.total_of[inside], counts[inside])
         return np.concatenate([counts[self.exact.alone], totals])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: the exact count or total they belong to."""
+        return columns_from([(self.rows_at(self.tallies[0].bins_at(cells), 0), 1)], len(self.scales))
+
+    def rows_at(self, bins: Ints, first: int) -> Ints:
+        """Return the row of each bin, -1 for none, rows beginning at `first`; no bin has two."""
+        return exact_rows(bins, self.exact, first)
 
     def rows(self, table: Any) -> list[Any]:
         """Return these as rows over cells, from those of the bins."""

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.leveled import Leveled
-from pandas_blowfish.plan.rows import tables_matrix
+from pandas_blowfish.plan.rows import columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.tables import Weighted
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 if TYPE_CHECKING:
@@ -156,8 +157,20 @@ class Levels(Weighted):
         """Return the measured rows x cells of the domain, scipy sparse, refused beyond 10^6 non-zeros."""
         from scipy.sparse import vstack
 
-        tallies = [self.question.table(self.leveled.ladders, levels) for levels in self.wanted]
-        return vstack(tables_matrix(self.domain, tallies), format="csr").astype(np.int64)
+        return vstack(tables_matrix(self.domain, self._tables), format="csr").astype(np.int64)
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: one node per table."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        first = 0
+        for table in self._tables:
+            entries.append((shifted(table.bins_at(cells), first), 1))
+            first += table.size
+        return columns_from(entries, len(self.scales))
+
+    @cached_property
+    def _tables(self) -> list[Tally]:
+        return [self.question.table(self.leveled.ladders, levels) for levels in self.wanted]
 
 
 def summed(table: NDArray[Any], shape: Tuple) -> NDArray[Any]:

@@ -27,6 +27,7 @@ from pandas_blowfish.plan.rows import MAX_NONZEROS
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
@@ -208,6 +209,20 @@ class Linear(OneTable):
         """Return the exact value of every measured row, from the bins' counts, clamped to +-2^61."""
         held = self.atoms.counts(counts)
         return np.concatenate([weighed(self.rows, held), self.atoms.totals(held)])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: those of their atoms."""
+        bins = self.tally.bins_at(cells)
+        atoms = np.where(bins < 0, self.atoms.count, self.atoms.of_bin[bins])
+        return self._by_atom[:, np.where(atoms < 0, self.atoms.count, atoms)]
+
+    @cached_property
+    def _by_atom(self) -> Any:
+        """Return the measured rows x atoms by column, and one more column of zeros."""
+        from scipy.sparse import csc_array, hstack, vstack
+
+        rows = vstack([self.rows, self.atoms.total_rows], format="csc").astype(np.int64)
+        return hstack([rows, csc_array((rows.shape[0], 1), dtype=np.int64)], format="csc")
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

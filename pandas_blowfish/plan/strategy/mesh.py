@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.crossings import Crossings, crossings, sides
 from pandas_blowfish.plan.lines import PARTS, Lines, lines_along
-from pandas_blowfish.plan.rows import MAX_NONZEROS
+from pandas_blowfish.plan.rows import MAX_NONZEROS, columns_from, sparse_from
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.strategy.hierarchical import branchings
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.product import RecordGraph
@@ -76,6 +77,7 @@ class Mesh:
 
     name = "mesh"
     proof_id = "mesh"
+    own_noise = False
 
     @classmethod
     def from_form(
@@ -239,6 +241,45 @@ class Mesh:
                 lines[g, at[crossed], nodes + over] += 1 if high > low else -1
             out.append(lines.reshape(groups, -1))
         return np.concatenate(out, axis=1).ravel()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells."""
+        return columns_from([(self.tallies[0].bins_at(cells), self.whole)], math.prod(self.shape))
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much each row of noise must move to make up for moved records.
+
+        The way leads along the first column first. What no noise makes up for (a record that leaves, another
+        group, a line without noise) changes one more row, the last, whose loss is infinite.
+        """
+        start, end = (self.tallies[0].bins_at(cells) for cells in (before, after))
+        (g, a, b), (h, c, d) = (np.unravel_index(np.maximum(each, 0), self.shape) for each in (start, end))
+        lost = (start != end) & ((start < 0) | (end < 0) | (g != h))
+        each_group = self.noises // max(self.shape[0], 1)
+        entries, first = [], g * each_group
+        for kind, own in enumerate(self.lines):
+            low, high, place = (a, c, b) if kind == 0 else (b, d, c)
+            ranks, many = np.cumsum(self.crossings.open[kind]) - 1, sum(own.sizes)
+            for crossed in range(int(np.abs(high - low).max(initial=0))):
+                edge = np.flatnonzero((np.abs(high - low) > crossed) & ~lost)
+                line = np.minimum(low, high)[edge] + crossed
+                lost[edge] |= ~self.crossings.open[kind][line]
+                sign, begin = np.where(high > low, -1, 1)[edge], first[edge] + ranks[line] * many
+                for level, size in zip(own.measured, own.sizes, strict=True):
+                    over = own.along.leaf_of[place[edge]] // own.along.width(level)
+                    entries.append((edge, begin + over, sign))
+                    begin = begin + size
+            first = first + self.counts_of_lines[kind] * many
+        gone = np.flatnonzero(lost)
+        entries = [(e, np.where(lost[e], -1, row), value) for e, row, value in entries]
+        entries.append((gone, np.full(len(gone), self.noises), np.ones(len(gone), dtype=np.int64)))
+        return sparse_from(entries, (self.noises + 1, len(before)))
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return the scale of every row of noise, then 0 for what no noise makes up for."""
+        codes = np.append(self.scales.codes.astype(np.int64), len(self.scales.values))
+        return Scales([*self.scales.values, Fraction(0)], codes)
 
     @cached_property
     def variances(self) -> Floats:

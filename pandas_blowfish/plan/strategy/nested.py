@@ -19,12 +19,13 @@ from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import OneTable
 from pandas_blowfish.plan.nest import Layout, Nest
-from pandas_blowfish.plan.rows import exact_totals, row_matrix
+from pandas_blowfish.plan.rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.spread import Spread
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
@@ -167,6 +168,34 @@ class Nested(OneTable):
         seen = by_line[:, ::-1] if self.layout.mirrored else by_line
         start = np.zeros((len(seen), 1), dtype=np.int64)
         return self.nest.rows(np.concatenate([start, np.cumsum(seen, axis=1)], axis=1))
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells."""
+        bins = self.tally.bins_at(cells)
+        return self._sparse([(np.arange(len(bins)), bins, 1)], len(bins))
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the rows change, without the many prefixes that count both ends."""
+        ends = [self.tally.bins_at(cells) for cells in (before, after)]
+        edges = np.arange(len(before))
+        return self._sparse([(edges, ends[0], -1), (edges, ends[1], 1)], len(before))
+
+    def _sparse(self, ends: list[tuple[Ints, Ints, int]], many: int) -> Any:
+        """Return the sum of the columns of some bins (-1 for none), each with a sign, in `many` columns."""
+        size, rows, exact = self.line.size, sum(self.nest.sizes), self.line.exact
+        parts, spans = [], []
+        for edge, bins, sign in ends:
+            kept = bins >= 0
+            edge, (group, atom) = edge[kept], np.divmod(bins[kept], size)
+            place, first = self.nest.place(atom), group * rows
+            for row, value in self.nest.entries(place):
+                parts.append((edge, np.where(row < 0, -1, row + first), sign * value))
+            segment = group * (int(self.line.segments[-1]) + 1) + self.line.segments[atom]
+            total = exact_rows(segment, exact, self.line.groups * rows)
+            parts.append((edge, total, np.full(len(edge), sign)))
+            low, high = self.nest.prefixes(place)
+            spans.append((edge, low + first, high + first, np.full(len(edge), sign)))
+        return sparse_from([*parts, *spread_runs(spans)], (len(self.scales), many))
 
     def split(self, values: Ints) -> tuple[Floats, Floats, Floats]:
         """Return measured values as noisy rows (lines x rows), exact totals (or NaN) and shared ones."""

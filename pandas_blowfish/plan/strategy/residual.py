@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.cover import Cover
-from pandas_blowfish.plan.rows import tables_matrix
+from pandas_blowfish.plan.rows import columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.tables import Weighted
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 if TYPE_CHECKING:
@@ -181,6 +182,31 @@ class Residual(Weighted):
                 )
             found.append(each.ravel())
         return np.concatenate([*found, counts[at:]])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: one cell per table, with a sign where folded."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        first = 0
+        for number, tally in enumerate(self.tallies):
+            bins, size = tally.bins_at(cells), tally.size
+            value: Ints | int = 1
+            if number < len(self.tables) and self.tables[number].folded:
+                bins, value = self._folded(self.tables[number], bins)
+                size = math.prod(self.shapes[number])
+            entries.append((shifted(bins, first), value))
+            first += size
+        return columns_from(entries, len(self.scales))
+
+    def _folded(self, table: Table, bins: Ints) -> tuple[Ints, Ints]:
+        """Return the rows of a table's cells, and 1 or -1 by the values of its folded columns."""
+        codes = np.unravel_index(np.maximum(bins, 0), [self.question.sizes[place] for place in table.places])
+        rows, sign = np.zeros(len(bins), dtype=np.int64), np.ones(len(bins), dtype=np.int64)
+        for place, code in zip(table.places, codes, strict=True):
+            if place in table.folded:
+                sign = sign * (1 - 2 * code)
+            else:
+                rows = rows * self.question.sizes[place] + code
+        return np.where(bins < 0, -1, rows), sign
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of the domain, scipy sparse, refused beyond 10^6 non-zeros."""

@@ -15,7 +15,7 @@ from pandas_blowfish.plan.atoms import indicator
 from pandas_blowfish.plan.hats import hats, soft_change, stops
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.measurement import OneTable
-from pandas_blowfish.plan.rows import MAX_NONZEROS
+from pandas_blowfish.plan.rows import MAX_NONZEROS, sparse_from
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, tally_sensitivity
 from pandas_blowfish.plan.space import Floats, Space, points_of
@@ -24,6 +24,7 @@ from pandas_blowfish.plan.strategy.known import Known
 from pandas_blowfish.plan.synopsis import Synopsis, shared
 from pandas_blowfish.plan.wider import still_exact
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.product import RecordGraph
@@ -151,6 +152,27 @@ class Soft(OneTable, Synopsis):
         for many in self.nodes:  # the first column left is summed, its nodes come last
             table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
         return np.concatenate([table.ravel(), self.known.measured(by_group)])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""
+        bins = self.tally.bins_at(cells)
+        shape = (self.space.lots, *self.tally.shape[self.space.groups : self.tally.shown])
+        group, *at = np.unravel_index(np.maximum(bins, 0), shape)
+        entries = [(group.astype(np.int64), np.ones(len(bins), dtype=np.int64))]
+        for many, stop in zip(self.nodes, at, strict=True):
+            low, part = np.divmod(stop, self.parts if many > 1 else 1)
+            pairs = [(low, self.parts - part), (np.minimum(low + 1, many - 1), part)]
+            entries = [
+                (rows * many + node, value * (share if many > 1 else 1))
+                for rows, value in entries
+                for node, share in (pairs if many > 1 else [(low * 0, 1)])
+            ]
+        rows = [(np.where(bins < 0, -1, row), value) for row, value in entries]
+        first = self.space.lots * math.prod(self.nodes)
+        exact = self.known.rows_at(np.where(bins < 0, -1, group), first)
+        columns = np.arange(len(bins))
+        parts = [(columns, row, value) for row, value in [*rows, (exact, np.ones_like(exact))]]
+        return sparse_from(parts, (len(self.scales), len(bins)))
 
     def points(self) -> Floats:
         """Return the nodes of one group, in distances."""

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.rows import MAX_NONZEROS
+from pandas_blowfish.plan.measurement import Checkable
+from pandas_blowfish.plan.rows import MAX_NONZEROS, columns_from, shifted
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.shifts import Shifts
 from pandas_blowfish.plan.workload import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph import Ints
 
@@ -61,14 +63,14 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class Sums(Checkable):
     """One noisy sum a column and group, then one count a column that needs it, and group.
 
     Attributes:
         verb: "sum" or "mean".
         tally: The groups and the filter.
         totals: What is added up: a sum a column, then counts.
-        columns: How answers are read off them.
+        summed: How answers are read off them, column by column.
         moved: What one edge can do to them.
         epsilon: What may be lost.
         split: Of means by noisy counts: how much more noise counts get, for what an edge changes them,
@@ -92,7 +94,7 @@ class Sums:
     verb: str
     tally: Tally
     totals: tuple[Total | Tally, ...]
-    columns: tuple[Column, ...]
+    summed: tuple[Column, ...]
     moved: Shifts
     epsilon: Fraction
     split: tuple[Fraction, str]
@@ -116,7 +118,7 @@ class Sums:
     @cached_property
     def _cells(self) -> Tally:
         shown = len(self.tally.binnings) if self.tally.shown is None else self.tally.shown
-        asked = [column.attribute for column in self.columns]
+        asked = [column.attribute for column in self.summed]
         names = {attribute.name for attribute in asked}
         rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
         one = [Binning(each, _zeros(each), pd.RangeIndex(1)) for each in (*asked, *rest)]
@@ -135,24 +137,24 @@ class Sums:
     @property
     def rounding(self) -> tuple[Fraction, ...]:
         """Return, column by column, the most by which a value differs from what it is added up as."""
-        return tuple(rounding(column.lattice) for column in self.columns)
+        return tuple(rounding(column.lattice) for column in self.summed)
 
     @property
     def lightest(self) -> tuple[Fraction, ...]:
         """Return, column by column, the least absolute number a row is added up as, or 0."""
-        return tuple(lightest(column.lattice, column.bounds) for column in self.columns)
+        return tuple(lightest(column.lattice, column.bounds) for column in self.summed)
 
     @property
     def noisy_counts(self) -> bool:
         """Tell whether a count that is needed can change."""
-        return any(column.count is not None and not column.exact for column in self.columns)
+        return any(column.count is not None and not column.exact for column in self.summed)
 
     @cached_property
     def _factors(self) -> tuple[Fraction, ...]:
         """Return the scales of the totals in proportion; 0 for what no edge changes."""
         if not self.occupied.any():
             return (Fraction(0),) * len(self.totals)
-        sums = len(self.columns)
+        sums = len(self.summed)
         found = tuple(
             Fraction(peak) * (self.split[0] if number >= sums else 1)
             for number, peak in enumerate(self.moved.peaks)
@@ -196,13 +198,13 @@ class Sums:
         """Return the variance of each answer; NaN for a mean whose number of rows is not known."""
         each = [
             _times(variance(scale), column.lattice.unit)
-            for column, scale in zip(self.columns, self.total_scales, strict=False)
+            for column, scale in zip(self.summed, self.total_scales, strict=False)
         ]
         if self.verb == "mean":
-            known = [self.rows if self._all_rows(column) else None for column in self.columns]
+            known = [self.rows if self._all_rows(column) else None for column in self.summed]
             each = [
                 0.0 if column.exact and not value else value / many**2 if many else np.nan
-                for value, many, column in zip(each, known, self.columns, strict=True)
+                for value, many, column in zip(each, known, self.summed, strict=True)
             ]
         out = np.tile(np.array(each, dtype=np.float64), (self.tally.size, 1))
         out[~self.occupied] = 0.0
@@ -217,12 +219,12 @@ class Sums:
     def guess(self) -> float:
         """Return how wrong means are, compared with other splits, on average over the declared bounds."""
         found = 0.0
-        for column, scale in zip(self.columns, self.total_scales, strict=False):
+        for column, scale in zip(self.summed, self.total_scales, strict=False):
             if column.count is None or column.bounds is None:
                 continue
             low, high = (float((b - column.lattice.origin) / column.lattice.unit) for b in column.bounds)
             far = (low * low + low * high + high * high) / 3  # the mean square of the distance to the origin
-            counting = variance(self.total_scales[len(self.columns) + column.count])
+            counting = variance(self.total_scales[len(self.summed) + column.count])
             found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
         return found
 
@@ -255,6 +257,14 @@ class Sums:
         found = vstack(parts, format="csr")
         found.eliminate_zeros()
         return found
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: one weight per total."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        for number, total in enumerate(self.totals):
+            group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
+            entries.append((shifted(group, number * self.tally.size), weight))
+        return columns_from(entries, len(self.scales))
 
     def _all_rows(self, column: Column) -> bool:
         """Tell whether a column's count is the number of all rows."""

@@ -16,11 +16,12 @@ from pandas_blowfish.plan.forest import Forest, forest
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import Line
 from pandas_blowfish.plan.measurement import OneTable
-from pandas_blowfish.plan.rows import exact_totals, row_matrix
+from pandas_blowfish.plan.rows import exact_rows, exact_totals, row_matrix, shifted, sparse_from
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 
 Floats = NDArray[np.float64]
@@ -198,6 +199,43 @@ class Tree(OneTable):
 
     def _sums(self, by_line: Ints) -> Ints:
         return self.forest.sums(by_line)[:, self.rows]
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells."""
+        bins = self.tally.bins_at(cells)
+        return sparse_from(self._entries(np.arange(len(bins)), bins, 1), (len(self.scales), len(bins)))
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the rows change: those along the path between the ends."""
+        start, end = (self.tally.bins_at(cells) for cells in (before, after))
+        groups, (one, two) = start // self.line.size, (start % self.line.size, end % self.line.size)
+        pieces = self.line.pieces
+        same = (start >= 0) & (end >= 0) & (groups == end // self.line.size) & (pieces[one] == pieces[two])
+        near, far = np.flatnonzero(same), np.flatnonzero(~same)
+        entries = self._entries(far, start[far], -1) + self._entries(far, end[far], 1)
+        for atoms, active, first in self.forest.climb(np.column_stack([one[near], two[near]])):
+            row = self._row_of[atoms] + groups[near][active] * len(self.rows)
+            entries.append((near[active], row, np.where(first, -1, 1)))
+        return sparse_from(entries, (len(self.scales), len(before)))
+
+    @cached_property
+    def _row_of(self) -> Ints:
+        """Return the row of one line that each atom's sum is, -1 for none."""
+        found = np.full(self.line.size, -1, dtype=np.int64)
+        found[self.rows] = np.arange(len(self.rows))
+        return found
+
+    def _entries(self, columns: Ints, bins: Ints, sign: int) -> list[tuple[Ints, Ints, Ints]]:
+        """Return the entries of the columns of some bins, -1 for none."""
+        found, (group, atom) = [], np.divmod(bins, self.line.size)
+        for column in np.flatnonzero(bins >= 0).tolist():
+            own = self._row_of[self.forest.above(int(atom[column]))]
+            rows = shifted(own, int(group[column]) * len(self.rows))
+            found.append((np.full(len(rows), columns[column]), rows, np.full(len(rows), sign)))
+        part = np.where(bins < 0, -1, group * (int(self.line.pieces.max(initial=-1)) + 1))
+        part = np.where(bins < 0, -1, part + self.line.pieces[np.maximum(atom, 0)])
+        totals = exact_rows(part, self.line.piece_exact, self.line.groups * len(self.rows))
+        return [*found, (columns, totals, np.full(len(columns), sign))]
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

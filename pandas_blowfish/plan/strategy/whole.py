@@ -15,7 +15,8 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.clusters import clustered
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.rows import MAX_NONZEROS, tables_matrix
+from pandas_blowfish.plan.measurement import Checkable
+from pandas_blowfish.plan.rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.shifts import Shifts, shifts
@@ -24,6 +25,7 @@ from pandas_blowfish.plan.strategy.identity import PROOF_EXACT
 from pandas_blowfish.plan.strategy.known import Known
 from pandas_blowfish.plan.synopsis import Synopsis
 from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.product import RecordGraph
@@ -40,7 +42,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class PartSums:
+class PartSums(Checkable):
     """The sums of columns over parts, which are pieces taken together.
 
     Attributes:
@@ -70,9 +72,18 @@ class PartSums:
             np.add.at(row, self.part, pieces)
         return sums.ravel()
 
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: a weight per column, in the part of their piece."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        for number, total in enumerate(self.tallies):
+            piece, weight = total.entries(cells)
+            part = np.where(piece < 0, -1, self.part[piece])
+            entries.append((shifted(part, number * self.many), weight))
+        return columns_from(entries, len(self.scales))
+
 
 @dataclass(frozen=True, eq=False)
-class Whole(Synopsis):
+class Whole(Checkable, Synopsis):
     """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
 
     Attributes:
@@ -239,6 +250,15 @@ class Whole(Synopsis):
             weights = own.weights()[codes[self.space.groups + axis]]
             parts.append(csr_array(table * weights[None, :]))
         return vstack(parts).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells: a piece, then a weight per column and piece."""
+        piece = self.tally.bins_at(cells)
+        entries: list[tuple[Ints, Ints | int]] = [(piece, 1)]
+        for number, own in enumerate(self.lattices):
+            weight = Total(self.tally, own).entries(cells)[1]
+            entries.append((shifted(piece, (number + 1) * self.tally.size), weight))
+        return columns_from(entries, len(self.scales))
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: over more edges the pieces' counts change."""

@@ -66,7 +66,7 @@ def test_rounds_share_epsilon(seed, make_clusters):
     draw = random.Random(500 + seed)
     found = make_clusters(draw)
     adaptive = random_adaptive(draw, found)
-    noisy = [change for change in adaptive.changes if change]
+    noisy = [change for change in adaptive.round_changes if change]
 
     for change, scale in zip(adaptive.changes, adaptive.round_scales, strict=True):
         assert (change / scale if scale else 0) == (Fraction(3, 4) / len(noisy) if change else 0)

@@ -96,7 +96,7 @@ def test_a_mean_by_a_noisy_count_is_one_release():
     assert len(plan.scales) == 2
     assert plan.privacy_loss() == 2
     assert set(plan.measurement.form) == {"share", "origin"}
-    assert plan.measurement.columns[0].lattice.origin == 50
+    assert plan.measurement.summed[0].lattice.origin == 50
     again = plan.asked[0].reread(POLICY, plan.epsilon, "total", plan.measurement.form)
     assert list(again.scales) == list(plan.scales)
     assert KNOWN.plan.groupby("sex").mean("age").measurement.form == {}
@@ -107,7 +107,7 @@ def test_a_mean_of_a_filtered_column_is_measured_from_where_rows_leave():
     plan = POLICY.plan.where("age >= 18").mean("age")
     middle = plan.asked[0].reread(POLICY, plan.epsilon, "total", {"share": "1", "origin": "middle"})
 
-    assert plan.measurement.columns[0].lattice.origin == 20
+    assert plan.measurement.summed[0].lattice.origin == 20
     assert plan.measurement.moved.flows == ((2, 1),)
     assert plan.measurement.guess < middle.guess
     assert plan.privacy_loss() == 1

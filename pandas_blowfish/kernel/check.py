@@ -1,0 +1,375 @@
+"""What is about to be measured loses no more than is charged: found out anew before each charge.
+
+Never sees rows: the cells that the counter is tried on are made up.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import UnsoundPlanError
+from pandas_blowfish.kernel.count import counted
+from pandas_blowfish.kernel.edges import Edges, Listing, closure_of, drawn_within, edges_of
+from pandas_blowfish.kernel.moves import Random
+from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.measurement import Checkable
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.quilt import sigma
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.stages import Staged, Step
+from pandas_blowfish.policy.aggregate import Aggregate
+from pandas_blowfish.policy.cells import NO_VALUE, Cells
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.policy.lattice import independent
+from pandas_blowfish.policy.moved import KNOWN, UNTOUCHED, moved
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.probe import probe, value_in
+
+SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
+DRAWN = 20_000  # edges that are tried where not every one is
+BEST = 64  # edges around which more are tried
+PROBES, FEWER = 24, 2  # cells that the counter is tried on, of few query rows and of many
+MANY_ROWS = 100_000
+NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
+MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts tell an answer
+EVERY, ARGUED = "every edge", "argued"
+
+
+_passed: WeakKeyDictionary[Any, dict[tuple[Policy, Fraction], Fraction]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What a release may lose, and over which pairs of records.
+
+    Attributes:
+        policy: The promise, facts recorded by now included.
+        domain: The columns that the release looks at.
+        edges: The pairs.
+        times: How many of them neighbours differ by at most.
+        text: What the receipt says was checked.
+    """
+
+    policy: Policy
+    domain: Domain
+    edges: Edges
+    times: int
+    text: str
+
+    @classmethod
+    def of(cls, policy: Policy, plan: Plan) -> Check:
+        """Return what must be checked of a plan for the rows of a policy; facts are priced anew."""
+        columns = plan.domain.columns
+        found = moved(policy) if policy.constraints else None
+        if found is None or found.rule == UNTOUCHED:
+            require_untouched(policy)
+            edges, times = edges_of(policy, columns), 1
+        else:
+            edges, times = closure_of(policy, columns), max(found.count, 1)
+        told = found is not None and (found.rule == KNOWN or _told(policy, plan))
+        text = ARGUED if told or policy.chain is not None else cls._text(plan, edges)
+        return cls(policy, plan.domain, edges, times, text)
+
+    @staticmethod
+    def _text(plan: Plan, edges: Edges) -> str:
+        if edges.few:
+            return EVERY
+        of = f"of {edges.count:,} edges" if edges.count is not None else "edges"
+        each = " in each round" if isinstance(plan.measurement, Staged) else ""
+        return f"{DRAWN:,} drawn {of}{each}"
+
+    def require(self, step: Step, left: Fraction, random: Random | None = None) -> Fraction:
+        """Return what one round loses at most, or raise unless that is at most what is left of the charge.
+
+        Args:
+            step: Query rows, and the scale of the noise of each, exactly as they will be measured.
+            left: What is left of the charge.
+            random: Draws cells and edges; anew at each call by default.
+
+        Raises:
+            UnsoundPlanError: An edge loses more, or other rows are counted than `columns` states.
+
+        Proof note:
+            Requires: the policy; `moved` (its own note).
+            Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
+                      counted agrees with what was tried on all cells drawn.
+            Because:  the loss of an edge is the sum over rows of the change over the scale (MATH, section 1),
+                      in fractions wherever floats cannot tell; edges are read off the policy's words, columns
+                      are compared with what the counter makes of records in those cells.
+            Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
+                      tests/kernel/test_check.py::test_finds_every_lie
+        """
+        random = random or np.random.default_rng(secrets.randbits(128))
+        known = _passed.setdefault(step, {})
+        if (self.policy, left) in known:
+            return known[self.policy, left]
+        random = random or np.random.default_rng(secrets.randbits(128))
+        if not left and is_noisy(step.scales):
+            raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
+        self._compare(step, random)
+        argued = self.text == ARGUED and self.policy.chain is None
+        lost = Fraction(0) if argued else self._lost(step, left, random)
+        if self.edges.few:  # every edge was tried: the same again would find the same
+            known[self.policy, left] = lost
+        return lost
+
+    def _lost(self, step: Step, left: Fraction, random: Random) -> Fraction:
+        """Return the largest loss over the edges, or raise where it exceeds what is left."""
+        allowed = self._allowed(left)
+        if not self.edges.few:
+            worst = self._drawn(step, random)
+        elif self._small(step):
+            worst = _worst(step.loss_scales, _dense(step, self.edges.listed), *self.edges.every())
+        else:
+            start, end = self.edges.every()
+            worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+        lost = worst.loss * self.times
+        for secret in self.policy.aggregates:
+            lost = max(lost, self._hidden(step, secret, left))
+        if worst.loss > allowed:
+            edge, most = self._shown(worst), _number(left)
+            raise UnsoundPlanError(f"a record that moves from {edge} loses {_number(lost)}, {most} is left")
+        return left if self.policy.chain is not None else Fraction(lost)
+
+    def _small(self, step: Step) -> bool:
+        """Tell whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
+        cells = len(self.edges.listed.cells)
+        return step.own_noise and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
+
+    def _hidden(self, step: Any, secret: Aggregate, left: Fraction) -> Fraction:
+        """Return what is lost between two totals that a secret of the whole table hides, or raise."""
+        scale = step.total_scales[0]
+        lost = secret.distance(step.summed[0].lattice.unit) / scale if scale else math.inf
+        if lost > left:
+            raise UnsoundPlanError(f"totals that {secret.text} hides lose {_number(lost)} of {_number(left)}")
+        return Fraction(lost)
+
+    def _allowed(self, left: Fraction) -> Fraction:
+        """Return what one moved record may lose."""
+        chain = self.policy.chain
+        if chain is None:
+            return left / self.times
+        assert chain.length is not None
+        return sigma(chain, chain.length, left).rate if left else left
+
+    def _drawn(self, step: Step, random: Random) -> _Worst:
+        """Return the worst of many edges: drawn ones, and others around the worst of these."""
+        start, end = self.edges.draw(random, _starts(self.domain, _special(step, self.domain), DRAWN, random))
+        worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+        for _ in range(2):
+            if not len(worst.best[0]):
+                break
+            around = worst.best[int(random.integers(0, 2))]
+            again = around.take(np.repeat(np.arange(len(around)), BEST))
+            start, end = self.edges.draw(random, _nudged(again, self.domain, random))
+            found = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+            worst = max(worst, found, key=lambda each: each.loss)
+        return worst
+
+    def _compare(self, step: Step, random: Random) -> None:
+        """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
+        probes = PROBES if len(step.scales) <= MANY_ROWS else FEWER
+        drawn = _starts(self.domain, _special(step, self.domain), probes, random)
+        start, end = self.edges.draw(random, drawn)
+        cells = drawn.joined(end.take(~end.absent))
+        columns = step.columns(cells)
+        values = step.measured(counted(probe(self.domain, cells), step.tallies, clip=False))
+        if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
+            raise UnsoundPlanError("what would be counted is not what was checked")
+        if getattr(type(step), "changes", None) is Checkable.changes:  # the difference of columns itself
+            return
+        moves, change = step.columns(end) - step.columns(start), step.changes(start, end)
+        for number in range(min(len(start), FEWER)):
+            own = change[:, [number]].toarray().ravel()
+            lost, made = own[len(step.scales) :].any(), step.mapped(own[: len(step.scales)])
+            if not lost and not np.array_equal(made, moves[:, [number]].toarray().ravel()):
+                raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
+
+    def _shown(self, worst: _Worst) -> str:
+        """Return the worst edge in declared values."""
+        return " to ".join(_record(self.domain, end) for end in worst.edge)
+
+
+@dataclass(frozen=True, eq=False)
+class _Worst:
+    """The largest loss over some edges, an edge that has it, and the starts and ends of others with most."""
+
+    loss: Fraction | float
+    edge: tuple[Cells, Cells]
+    best: tuple[Cells, Cells]
+
+
+@dataclass(frozen=True, eq=False)
+class _Changes:
+    """How much each edge changes the rows of each kind of noise together: edges x kinds, and the kinds."""
+
+    table: NDArray[Any]
+    kinds: Ints
+
+
+def _dense(step: Step, listed: Listing) -> _Changes:
+    """Return what edges change, from all columns of a small matrix."""
+    full = step.columns(listed.cells).T.toarray()  # cells x rows
+    full = np.concatenate([full, np.zeros((1, full.shape[1]), dtype=full.dtype)])  # "absent"
+    codes, most = step.loss_scales.codes, np.abs(full).max(initial=0)
+    if most < 2**14:
+        full = full.astype(np.int16)
+    kinds = np.unique(codes)
+    dtype = object if most > 2**50 else np.int64
+    table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
+    for number, kind in enumerate(kinds.tolist()):
+        own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])
+        change = own.take(listed.end, axis=0) - own.take(listed.start, axis=0)
+        table[:, number] = np.abs(change).sum(axis=1, dtype=dtype)
+    return _Changes(table, kinds)
+
+
+def _sparse(step: Step, start: Cells, end: Cells) -> _Changes:
+    """Return what edges change, from the few entries of each."""
+    changes = abs(step.changes(start, end)).tocsc()
+    kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
+    edge = np.repeat(np.arange(changes.shape[1]), np.diff(changes.indptr))
+    dtype = np.int64 if changes.data.max(initial=0) < 2**40 else object
+    table = np.zeros((changes.shape[1], len(kinds)), dtype=dtype)
+    np.add.at(table, (edge, own.reshape(-1)), changes.data.astype(dtype))
+    return _Changes(table, kinds)
+
+
+def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Worst:
+    """Return the largest loss over edges, in fractions; floats leave out those that are surely smaller."""
+    if not len(start) or not changes.table.shape[1]:
+        return _Worst(Fraction(0), (start.take(slice(1)), end.take(slice(1))), (start.take(slice(0)),) * 2)
+    values = [scales.values[kind] for kind in changes.kinds.tolist()]
+    least = min((scale for scale in values if scale), default=Fraction(1))
+    noisy = np.array([float(least / scale) if scale else 0.0 for scale in values])
+    shares = changes.table.astype(np.float64) @ noisy
+    exact = [number for number, scale in enumerate(values) if not scale]
+    shares[(changes.table[:, exact] != 0).any(axis=1)] = math.inf
+    order = np.argpartition(-shares, min(BEST, len(shares) - 1))[:BEST]
+    top = int(np.argmax(shares))
+    if not shares[top]:
+        order = order[:0]
+    best = start.take(order), end.take(order)
+    if math.isinf(shares[top]):
+        return _Worst(math.inf, (start.take([top]), end.take([top])), best)
+    close = np.flatnonzero(shares >= shares[top] * (1 - NEAR))
+    several = changes.table.shape[1] > 1
+    patterns, first = np.unique(changes.table[close], axis=0 if several else None, return_index=True)
+    patterns = patterns.reshape(-1, changes.table.shape[1])
+    losses = [
+        sum((many / scale for many, scale in zip(pattern, values, strict=True) if many), Fraction(0))
+        for pattern in patterns.tolist()
+    ]
+    place = max(range(len(losses)), key=losses.__getitem__)
+    one = [int(close[first[place]])]
+    return _Worst(Fraction(losses[place]), (start.take(one), end.take(one)), best)
+
+
+def is_noisy(scales: Scales) -> bool:
+    """Tell whether some row has noise."""
+    return any(scales.values[int(code)] for code in np.unique(scales.codes))
+
+
+@lru_cache(maxsize=64)
+def require_untouched(policy: Policy) -> None:
+    """Raise unless the edges leave every known count as it is; with presence none is left alone."""
+    random = np.random.default_rng(secrets.randbits(128))
+    for fact in policy.facts:
+        edges = edges_of(policy, fact.columns)
+        domain = policy.domain.select(fact.columns)
+        if edges.few:
+            start, end = edges.every()
+        else:
+            ends = {a.name: np.array([0, a.size - 1]) for a in domain}
+            start, end = edges.draw(random, _starts(domain, ends, DRAWN, random))
+        if (fact.counts_at(start) != fact.counts_at(end)).any():
+            raise UnsoundPlanError(f"{fact.text} is public, and an edge changes it")
+
+
+def _told(policy: Policy, plan: Plan) -> bool:
+    """Tell whether a free answer follows from public facts: a marginal of its columns, or sums of counts."""
+    if plan.cost or isinstance(plan.measurement, Staged):
+        return False
+    if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
+        return True
+    names = tuple(dict.fromkeys([*plan.domain.columns, *(c for f in policy.facts for c in f.columns)]))
+    if not all(policy.domain[name].bounded for name in names):
+        return False
+    shape = [policy.domain[name].size for name in names]
+    if math.prod(shape) > MAX_SETTLED:
+        return False
+    codes = np.unravel_index(np.arange(math.prod(shape)), shape)
+    cells = Cells.present(dict(zip(names, codes, strict=True)), math.prod(shape))
+    known = [np.ones((1, len(cells)), dtype=np.int64)] if policy.rows_public else []
+    known += [
+        (fact.counts_at(cells) == np.arange(fact.counts)[:, None]).astype(np.int64) for fact in policy.facts
+    ]
+    facts = np.concatenate(known)
+    asked = plan.measurement.columns(cells).toarray()
+    return len(independent(facts)) == len(independent(np.concatenate([facts, asked])))
+
+
+def _special(step: Step, domain: Domain) -> dict[str, Ints]:
+    """Return the cells of each column next to which something changes: ends, missing, filters, bins."""
+    found: dict[str, list[Ints]] = {name: [] for name in domain.columns}
+    for each in step.tallies:
+        tally = each.tally if isinstance(each, Total) else each
+        for binning, classes in zip(tally.binnings, tally.sieve.classes, strict=True):
+            found[binning.attribute.name].append(np.flatnonzero(np.diff(classes)))
+            if binning.labels is not None and len(binning.labels) > 1:
+                cuts = np.flatnonzero(np.diff(binning.labels))
+                found[binning.attribute.name].append(cuts[:: max(len(cuts) // 256, 1)])
+    special = {}
+    for attribute in domain:
+        if not attribute.bounded:
+            special[attribute.name] = np.array([-1, 0, 1])
+            continue
+        ends = np.array([0, attribute.cells - 1, attribute.size - 1])
+        cuts = np.concatenate([*found[attribute.name], np.empty(0, dtype=np.int64)]).astype(np.int64)
+        every = np.unique(np.clip(np.concatenate([ends, cuts, cuts + 1]), 0, attribute.size - 1))
+        special[attribute.name] = every
+    return special
+
+
+def _starts(domain: Domain, special: dict[str, Ints], many: int, random: Random) -> Cells:
+    """Return cells drawn from all, and from those next to which something changes."""
+    codes, far = {}, drawn_within(domain)
+    for attribute in domain:
+        name = attribute.name
+        low, high = (-far[name], far[name]) if name in far else (0, attribute.size)
+        every = random.integers(low, high, many)
+        chosen = special[attribute.name][random.integers(0, len(special[attribute.name]), many)]
+        codes[attribute.name] = np.where(random.random(many) < 0.5, every, chosen)
+    return Cells.present(codes, many)
+
+
+def _nudged(cells: Cells, domain: Domain, random: Random) -> Cells:
+    """Return cells moved by a little, or not."""
+    codes = {}
+    for attribute in domain:
+        old, by = cells.codes[attribute.name], random.integers(-8, 9, len(cells))
+        own = np.where(old == NO_VALUE, old, old + by * random.integers(0, 2, len(cells)))
+        codes[attribute.name] = np.clip(own, 0, attribute.size - 1) if attribute.bounded else own
+    return Cells.present(codes, len(cells))
+
+
+def _record(domain: Domain, cells: Cells) -> str:
+    """Return a cell by declared values."""
+    if cells.absent[0]:
+        return "absent"
+    values = (f"{a.name}={value_in(a, int(cells.codes[a.name][0]))!r}" for a in domain)
+    return f"({', '.join(values)})"
+
+
+def _number(loss: Fraction | float) -> str:
+    return "an unlimited amount" if math.isinf(loss) else f"{float(loss):.6g}"
