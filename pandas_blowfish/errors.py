@@ -1,4 +1,8 @@
-"""Every exception, with its facts as attributes: what happened, what is allowed, a fix; no value of a row."""
+"""Every exception of the library, under one base class; none ever shows a value from a row.
+
+Each message says what happened, what is allowed and how to fix it, and each error carries its
+facts as attributes. Names of columns and declared bounds may appear, rows never do.
+"""
 
 from __future__ import annotations
 
