@@ -61,7 +61,7 @@ def test_a_stored_answer_outlives_a_fact(strategy):
     pd.testing.assert_frame_equal(first, again)
     assert again.attrs == first.attrs
     assert again.blowfish.receipt["policy"] == policy.fingerprint
-    assert kinds == ["open", "charge", "fact"]
+    assert kinds == ["open", "charge", "answer", "fact"]
     assert anew.blowfish.receipt["policy"] == df.blowfish.policy.fingerprint != policy.fingerprint
     assert float(anew["std"].max()) > float(first["std"].max())
     assert book.verify(dict(first.attrs["blowfish"]))
