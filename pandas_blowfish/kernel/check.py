@@ -40,6 +40,7 @@ DRAWN = 20_000  # edges that are tried where not every one is
 BEST = 64  # edges around which more are tried
 PROBES, FEWER = 24, 2  # cells that the counter is tried on, of few query rows and of many
 MANY_ROWS = 100_000
+ALL, OFTEN = 64, 24  # cells up to which it is tried on all, each less often than that
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
 MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts tell an answer
 EVERY, ARGUED = "every edge", "argued"
@@ -178,10 +179,10 @@ class Check:
 
     def _compare(self, step: Step, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
-        probes = PROBES if len(step.scales) <= MANY_ROWS else FEWER
-        drawn = _starts(self.domain, _special(step, self.domain), probes, random)
+        many = len(step.scales) > MANY_ROWS
+        drawn = _starts(self.domain, _special(step, self.domain), FEWER if many else PROBES, random)
         start, end = self.edges.draw(random, drawn)
-        cells = drawn.joined(end.take(~end.absent))
+        cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
         values = step.measured(counted(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
@@ -189,11 +190,19 @@ class Check:
         if getattr(type(step), "changes", None) is Checkable.changes:  # the difference of columns itself
             return
         moves, change = step.columns(end) - step.columns(start), step.changes(start, end)
-        for number in range(min(len(start), FEWER)):
+        for number in range(min(len(start), FEWER if many else PROBES)):
             own = change[:, [number]].toarray().ravel()
             lost, made = own[len(step.scales) :].any(), step.mapped(own[: len(step.scales)])
             if not lost and not np.array_equal(made, moves[:, [number]].toarray().ravel()):
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
+
+    def _probes(self, drawn: Cells, end: Cells, random: Random) -> Cells:
+        """Return the cells that the counter is tried on: of few all, each as often as chance has it."""
+        count = self.edges.cells
+        if count is None or count > ALL:
+            return drawn.joined(end.take(~end.absent))
+        cells = self.edges.listed_cells
+        return cells.take(np.repeat(np.arange(len(cells)), random.integers(1, OFTEN, len(cells))))
 
     def _shown(self, worst: _Worst) -> str:
         """Return the worst edge in declared values."""
