@@ -1,6 +1,7 @@
-"""Print what one charge costs on disk, next to a bare SQLite commit in the same run: ms, median and p99.
+"""Print what one charge costs on disk next to a bare SQLite commit, and what large ledgers cost to read.
 
-Run as `python benchmarks/ledger.py [directory]`; the directory chooses the disk.
+Run as `python benchmarks/ledger.py [directory]`; the directory chooses the disk. Times of charges are medians
+and p99 in ms; a ledger of many entries is filled in one transaction, with entries as charges write them.
 """
 
 from __future__ import annotations
@@ -14,39 +15,58 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 
+import pandas_blowfish as bf
+from pandas_blowfish.kernel import chain
 from pandas_blowfish.kernel.ledger import Ledger
 
-ENTRIES, CHARGES = 10_000, 1_000
-BODY = {
-    "query": {"verb": "hist", "columns": ["age"]},
-    "columns": ["age"],
-    "strategy": "identity",
-    "scale": "20",
-}
+SIZES, CHARGES = (1_000, 10_000, 100_000), 200
+COST = Fraction(1, 1000)
 
 
 def main(directory: str | None) -> None:
-    print(f"{'entries':>8}  {'what':<22} {'median ms':>10} {'p99 ms':>8}")
-    with tempfile.TemporaryDirectory(dir=directory) as folder:
-        ledger = Ledger(os.path.join(folder, "ledger.db"))
-        bare = sqlite3.connect(os.path.join(folder, "bare.db"), isolation_level=None)
-        bare.execute("PRAGMA journal_mode = WAL")
-        bare.execute("PRAGMA synchronous = FULL")
-        bare.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT)")
-        ledger.bind("a", Fraction(10**6), {"seal": {str(column): "0" * 32 for column in range(20)}})
-        for present in (0, ENTRIES):
-            while ledger.charge("a", Fraction(1, 1000), BODY)[0].id < present:
-                bare.execute("INSERT INTO entries (body) VALUES (?)", ("x" * 400,))
-            report(present, "bare SQLite commit", lambda: commit(bare))
-            report(present, "Ledger.charge", lambda: ledger.charge("a", Fraction(1, 1000), BODY))
-            report(present, "Ledger.budget", lambda: ledger.budget("a"))
-            report(present, "Ledger.at(...).charge", lambda: at(ledger.location))
-        count = len(ledger.entries)
-        start = time.perf_counter()
-        ledger.verify()
-        print(f"{count:>8}  {'Ledger.verify':<22} {(time.perf_counter() - start) * 1e3:>10.0f}")
-        bare.close()
-        ledger.close()
+    print("| entries | bare commit, ms | charge, ms | p99 | named, ms | entries, s | verify, s | report, s |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for size in SIZES:
+        with tempfile.TemporaryDirectory(dir=directory) as folder:
+            print(f"| {size:,} | {' | '.join(measured(folder, size))} |", flush=True)
+
+
+def measured(folder: str, size: int) -> list[str]:
+    """Return the row of one size."""
+    ledger, body = filled(os.path.join(folder, "ledger.db"), size)
+    bare = sqlite3.connect(os.path.join(folder, "bare.db"), isolation_level=None)
+    bare.execute("PRAGMA journal_mode = PERSIST")
+    bare.execute("PRAGMA synchronous = EXTRA")
+    bare.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, body TEXT)")
+    names = iter(range(CHARGES))
+    commits = times(lambda: commit(bare))
+    charges = times(lambda: ledger.charge("a", COST, body))
+    named = times(lambda: ledger.find("a", str(ledger.charge("a", COST, body, name=f"{next(names)}"))))
+    read = [seconds(lambda: ledger.entries), seconds(ledger.verify)]
+    read.append(seconds(lambda: bf.report(ledger, os.path.join(folder, "report.html"))))
+    bare.close()
+    ledger.close()
+    middle = [statistics.median(each) * 1e3 for each in (commits, charges, named)]
+    p99 = sorted(charges)[len(charges) * 99 // 100] * 1e3
+    found = [f"{middle[0]:.2f}", f"{middle[1]:.2f}", f"{p99:.2f}", f"{middle[2]:.2f}"]
+    return found + [f"{each:.2f}" for each in read]
+
+
+def filled(path: str, size: int) -> tuple[Ledger, dict[str, object]]:
+    """Return a ledger of so many entries, and the body of a charge."""
+    policy = bf.datasets.patients_policy()
+    df = bf.datasets.patients(2_000).blowfish.protect(policy, epsilon=10**6, dataset="a", ledger=path)
+    df.blowfish.hist("age", epsilon="0.1")
+    ledger = Ledger(path)
+    with chain.transaction(path, "IMMEDIATE") as connection:
+        last = chain.select(connection, "TRUE ORDER BY id DESC")
+        assert last is not None
+        spent = Fraction(last.body["spent"])
+        for _ in range(size - last.id):
+            spent += COST
+            chain.append(connection, "a", "charge", {**last.body, "epsilon": COST, "spent": spent})
+    sums = ("epsilon", "spent", "total", "name", "closed", "facts")
+    return ledger, {key: value for key, value in last.body.items() if key not in sums}
 
 
 def commit(connection: sqlite3.Connection) -> None:
@@ -55,18 +75,15 @@ def commit(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def at(location: str) -> None:
-    Ledger.at(location).charge("a", Fraction(1, 1000), BODY)
+def times(action: Callable[[], object]) -> list[float]:
+    """Return how long an action took, many times."""
+    return [seconds(action) for _ in range(CHARGES)]
 
 
-def report(present: int, what: str, action: Callable[[], object]) -> None:
-    times = []
-    for _ in range(CHARGES):
-        start = time.perf_counter()
-        action()
-        times.append((time.perf_counter() - start) * 1e3)
-    times.sort()
-    print(f"{present:>8}  {what:<22} {statistics.median(times):>10.3f} {times[len(times) * 99 // 100]:>8.3f}")
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -251,17 +251,13 @@ class LedgerTamperedError(LedgerError):
 class LedgerKeyError(LedgerError):
     """BLOWFISH_LEDGER_KEY is set for an unkeyed ledger, or missing or wrong for a keyed one."""
 
-    def __init__(self, problem: str) -> None:
-        self.problem = problem
-        super().__init__(_message(f"{problem}.", fix="set BLOWFISH_LEDGER_KEY as when the ledger was begun."))
-
-
-class SealKeyError(LedgerError):
-    """The key of a ledger's seals is missing, is another one, or still lies in an old ledger."""
-
-    def __init__(self, problem: str, fix: str) -> None:
+    def __init__(self, problem: str, fix: str = "set BLOWFISH_LEDGER_KEY as when it was begun.") -> None:
         self.problem, self.fix = problem, fix
         super().__init__(_message(f"{problem}.", fix=fix))
+
+
+class SealKeyError(LedgerKeyError):
+    """The key of a ledger's seals is missing, is another one, or still lies in an old ledger."""
 
 
 class InsufficientBudgetError(LedgerError):

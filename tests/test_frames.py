@@ -25,6 +25,7 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     UnknownDatasetError,
 )
+from pandas_blowfish.kernel import sealkey
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain(
@@ -227,7 +228,8 @@ def test_the_record_is_small_and_holds_no_state():
     df = _protected()
     before = dict(df.attrs["blowfish"])
     df.blowfish.hist("x", epsilon="1/4")
-    binding = df.blowfish.ledger.dataset(before["dataset"]).binding
+    book = df.blowfish.ledger
+    binding = sealkey.keyed(book.location, before["dataset"], book.dataset(before["dataset"]).binding)
 
     assert set(before) == {"kind", "dataset", "policy", "ledger"}
     assert all(isinstance(value, str) for value in before.values())

@@ -241,7 +241,7 @@ def test_large_ledgers_stay_small_pages(tmp_path):
     made = bf.report(book, tmp_path / "r.html")
 
     assert made.stat().st_size < 2_000_000
-    assert "the newest 500 of 3,005" in made.read_text()
+    assert "the newest 500 of 3,009" in made.read_text()
 
 
 def test_the_page_in_a_browser(page, tmp_path):

@@ -85,7 +85,10 @@ def _up(value: Fraction | None, top: Fraction) -> float:
 
 def _short(value: Fraction) -> str:
     text = str(value)
-    return text if len(text) <= 7 else f"{float(value):.3g}"
+    try:
+        return text if len(text) <= 7 else f"{float(value):.3g}"
+    except OverflowError:
+        return "huge"
 
 
 def _steps(points: Sequence[tuple[float, float]]) -> str:

@@ -29,7 +29,7 @@ STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns"
 STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
 WORDS = ("name", "strategy", "sensitivity", "scale", "checked")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-LARGEST = 1_000  # bits before the point: floats hold no larger numbers
+LARGEST = 14_000  # bits before the point: Python writes no longer numbers
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _follows(entry: Entry, now: Sums, was: Sums | None, costs: dict[int, Fractio
         return now == was
     if entry.kind == "fact":
         return _fact_follows(entry, now, was, costs)
-    if now.closed is not None or now.facts != was.facts or now.spent > now.total:
+    if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
         return False
     if entry.kind == "apart":
         once, within = APART not in costs, 0 < fraction(entry.body["epsilon"]) <= now.total
@@ -175,10 +175,14 @@ def _follows(entry: Entry, now: Sums, was: Sums | None, costs: dict[int, Fractio
         return once and within and now == was
     if entry.kind == "charge":
         epsilon = costs[entry.id] = fraction(entry.body["epsilon"])
-        adds = epsilon >= 0 and _adds_up(was.spent, epsilon, now.spent)
+        adds = epsilon.numerator >= 0 and _adds_up(was.spent, epsilon, now.spent)
         return was.closed is None and adds and now.total == was.total
     raised = now.total > was.total and now.spent == was.spent
     return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _exceeds(one: Fraction, other: Fraction) -> bool:
+    return one.numerator * other.denominator > other.numerator * one.denominator
 
 
 def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:

@@ -34,7 +34,7 @@ def verify(connection: Connection, location: str, head: str | Mapping[str, Any] 
             _note(entry, named, stated)
         elif entry.kind == "upgrade":
             upgrade.check(connection, location, first[name], entry)
-        if _is_of(head, entry):
+        if head is not None and _is_of(head, entry):
             vouched = entry
     answers.check_all(connection, named, stated)
     if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":

@@ -24,7 +24,7 @@ def test_a_ledger_is_shown(release, run):
     assert "p: spent 1/4 of 1, remaining 3/4" in told.out
     assert "hist('age'" in told.out
     assert one["datasets"] == {"p": {"total": "1", "spent": "1/4", "remaining": "3/4", "closed": None}}
-    assert [entry["kind"] for entry in one["entries"]] == ["open", "charge"]
+    assert [entry["kind"] for entry in one["entries"]] == ["open", "charge", "answer"]
     assert one["verified"] is True
     assert "seal" not in str(one)
     assert "key" not in str(one)
@@ -51,7 +51,7 @@ def test_tampering_has_its_code(release, run):
     """An edited entry is told from everything else, also from a path that leads nowhere."""
     release(AGES)
     with sqlite3.connect("budget.db") as connection:
-        connection.execute("UPDATE entries SET body = replace(body, '1/4', '1/400') WHERE id = 2")
+        connection.execute("UPDATE entries SET body = replace(body, '1/4', '1/400') WHERE id > 1")
     connection.close()
 
     assert run("ledger", "budget.db", "--verify").code == exits.TAMPERED

@@ -113,7 +113,7 @@ def test_the_budget_lists_entries_raises_facts_and_repricing():
     assert "<b>" not in text
     assert 'aria-label="1/2 of 3 spent, 5/2 left"' in text
     table = pd.read_csv(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]*)", text)[1])))
-    assert table["entry"].tolist() == [1, 2, 3, 4]
+    assert table["entry"].tolist() == [1, 2, 3, 4, 5]
     assert table["epsilon_now"].tolist()[1] == "1/2"
     assert table["hash"].tolist()[-1] == found.head
 

@@ -123,7 +123,7 @@ def changed(path, edits, *, rehash):
         for number, (column, value) in edits:
             if column == "merge":
                 text = connection.execute("SELECT body FROM entries WHERE id = ?", (number,)).fetchone()[0]
-                with contextlib.suppress(TypeError, ValueError):
+                with contextlib.suppress(RecursionError, TypeError, ValueError):
                     column, value = "body", json.dumps({**json.loads(text), **value})
                 if column == "merge":
                     continue

@@ -96,8 +96,27 @@ def test_an_account_changes_nothing(tmp_path, monkeypatch):
     assert _content(path) == before
 
 
-def test_an_interrupted_release_is_not_asked_again(tmp_path):
+def test_an_interrupted_release_is_not_asked_again(tmp_path, monkeypatch):
     """A charge whose answer was never kept is told as such: asking by its name would charge again."""
+    df = _patients(tmp_path / "l.db")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bf.Ledger, "store", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            df.blowfish.hist("sex", epsilon="0.25", name="sexes")
+
+    (only,) = account(bf.Ledger(tmp_path / "l.db"), "patients", bf.of).releases
+
+    assert only.frames == ()
+    assert "not kept" in only.why
+    assert df.blowfish.budget.spent == Fraction(1, 4)
+
+
+def test_a_deleted_answer_is_told_as_such(tmp_path):
+    """It was kept once: that is no crash."""
     df = _patients(tmp_path / "l.db")
     df.blowfish.hist("sex", epsilon="0.25", name="sexes")
     df.blowfish.ledger.close()
@@ -105,11 +124,10 @@ def test_an_interrupted_release_is_not_asked_again(tmp_path):
         connection.execute("DELETE FROM answers")
     connection.close()
 
-    (only,) = account(bf.Ledger(tmp_path / "l.db"), "patients", bf.of).releases
+    found = account(bf.Ledger(tmp_path / "l.db"), "patients", bf.of)
 
-    assert only.frames == ()
-    assert "not kept" in only.why
-    assert df.blowfish.budget.spent == Fraction(1, 4)
+    assert "missing" in found.problem
+    assert "missing" in found.releases[0].why
 
 
 def test_what_has_no_name_is_told_by_its_entry():
@@ -204,14 +222,14 @@ def test_the_rest_is_told():
     found = account(book, "patients", bf.of)
 
     assert found.others == ("others",)
-    assert [line.kind for line in found.lines] == ["open", "charge", "raise", "fact"]
+    assert [line.kind for line in found.lines] == ["open", "charge", "answer", "raise", "fact"]
     assert (found.lines[1].epsilon, found.lines[1].now) == (Fraction(1, 4), Fraction(1, 2))
     assert (found.total, found.spent, found.closed) == (3, Fraction(1, 2), None)
     assert (found.rows, found.unit, found.outside, found.ledger) == (300, None, "error", "")
     assert found.policy.constraints == (bf.Count("age < 18"),)
     assert found.problem == ""
     assert found.head == book.entries["hash"].iloc[-1]
-    assert found.entries == 5
+    assert found.entries == 6
     with pytest.raises(UnknownDatasetError):
         account(book, "nobody", bf.of)
 
@@ -225,7 +243,7 @@ def test_a_secret_number_of_rows_is_not_told():
     assert account(book, "patients", bf.of).rows is None
 
 
-@pytest.mark.parametrize("entry", [1, 2, 3])
+@pytest.mark.parametrize("entry", [1, 2, 5])
 def test_a_ledger_that_was_tampered_with_is_told_of(tmp_path, entry):
     """The account says what `verify` says, and tells what can be read."""
     df = _patients(tmp_path / "l.db")
@@ -240,7 +258,7 @@ def test_a_ledger_that_was_tampered_with_is_told_of(tmp_path, entry):
     found = account(bf.Ledger(tmp_path / "l.db"), "patients", bf.of)
 
     assert "entry" in found.problem
-    assert len(found.lines) == 3
+    assert len(found.lines) == 5
     assert (found.policy is None) == (entry != 2)
 
 
