@@ -140,7 +140,7 @@ def _texts(frames: Iterable[pd.DataFrame], receipts: Iterable[Receipt]) -> Itera
         yield from (text for fact in receipt.items() for text in (fact[0], _cell(fact[1])))
     for frame in frames:
         yield from map(str, [*frame.columns, *frame.index.names])
-        columns = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+        columns: list[Any] = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
         columns += [frame[name] for name in frame.columns[~frame.columns.duplicated()]]
         for column in columns:
             if not pd.api.types.is_numeric_dtype(column.dtype):

@@ -89,7 +89,7 @@ def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
 
-BLANK = (
+BLANK: tuple[str, ...] = (
     "name",
     "rule",
     "expected_squared_error",

@@ -22,9 +22,7 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     for place in range(table.shape[1]):
         column = frame.iloc[:, place]
         if not pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "mM":
-            table.isetitem(
-                place, pd.Series([escaped(each) for each in column], index=frame.index, dtype=object)
-            )
+            table.isetitem(place, [escaped(each) for each in column])
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
     plain = [level if level.dtype.kind in "iufbmM" else level.map(escaped) for level in levels]
     names = [escaped(name) for name in frame.index.names]

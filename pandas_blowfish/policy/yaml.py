@@ -62,7 +62,7 @@ def _loader() -> Any:
     from yaml.resolver import Resolver
 
     try:
-        from yaml.cyaml import CParser
+        from yaml.cyaml import CParser  # type: ignore[attr-defined]
     except ImportError:
         return type("Loader", (_limits(), yaml.SafeLoader), {})
     events: Any = CParser
