@@ -199,7 +199,11 @@ class Row:
         return (
             ", ".join(
                 each
-                for each in (counts if CHECK in every else "", others, f"`{self.test}`" * bool(self.test))
+                for each in (
+                    counts if {CHECK, LATER} & {*every} else "",
+                    others,
+                    f"`{self.test}`" * bool(self.test),
+                )
                 if each
             )
             or "**nothing**"

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError, ReceiptError
 from pandas_blowfish.release import Receipt, receipt_of
-from pandas_blowfish.spreadsheet import FORMULA, csv_of
+from pandas_blowfish.spreadsheet import FORMULA, write_csv
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
 NEEDS = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}  # the package, and the extra
@@ -46,7 +46,7 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
             frame.to_parquet(place)
         else:
             _beside(place).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
-            place.write_text(csv_of(frame), encoding="utf-8", newline="")
+            write_csv(frame, place)
     return files_of(target, keys)
 
 

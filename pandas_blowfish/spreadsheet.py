@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -22,8 +23,7 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     for place in range(table.shape[1]):
         column = frame.iloc[:, place]
         if not pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "mM":
-            texts = pd.Series([escaped(each) for each in column], index=frame.index, dtype=object)
-            table.isetitem(place, texts.to_numpy())
+            table.isetitem(place, [escaped(each) for each in column])
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
     plain = [level if level.dtype.kind in "iufbmM" else level.map(escaped) for level in levels]
     names = [escaped(name) for name in frame.index.names]
@@ -34,13 +34,21 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def csv_of(frame: pd.DataFrame) -> str:
-    """Return a frame as CSV whose texts no spreadsheet runs, and no reader takes for the end of a line."""
+def write_csv(frame: pd.DataFrame, target: Any = None) -> Any:
+    """Write CSV whose texts no spreadsheet runs, and no reader takes for the end of a line; or return it."""
     table = as_text(frame)
-    text = str(table.to_csv(lineterminator="\n"))
-    if "\r" not in text:
-        return text
-    return str(table.to_csv(lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))
+    plain = not any("\r" in text for text in _texts(table))
+    options: dict[str, Any] = {} if plain else {"quoting": csv.QUOTE_NONNUMERIC}  # else \r stays bare
+    return table.to_csv(target, **options)
+
+
+def _texts(table: pd.DataFrame) -> Iterator[str]:
+    """Yield the texts of a frame: names, labels and values."""
+    columns: list[Any] = [table.index.get_level_values(level) for level in range(table.index.nlevels)]
+    columns += [column for _, column in table.items()]
+    for each in [table.columns, table.index.names, *columns]:
+        if getattr(getattr(each, "dtype", None), "kind", "O") not in "iufbmM":
+            yield from (text for text in each if isinstance(text, str))
 
 
 def escaped(value: Any) -> Any:

@@ -86,7 +86,7 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
         "when (UTC)": when(line.time if line else str(receipt.get("time"))),
         "cost": _cost(line, receipt),
         "measured": _measured(line, receipt),
-        "checked before the charge": receipt.get("checked"),
+        "checked before the charge": line.checked if line else receipt.get("checked"),
     }
     if receipt.get("expected_squared_error") is not None:
         error = float(receipt["expected_squared_error"]) ** 0.5

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.markup import Html, element, joined, one_line, safe
 from pandas_blowfish.release import Receipt, interval, value_of
-from pandas_blowfish.spreadsheet import csv_of
+from pandas_blowfish.spreadsheet import write_csv
 
 ROWS = 100  # of a table that are shown
 FILED = 4_000  # rows up to which all are put into the page as a file
@@ -62,7 +62,7 @@ def numbers_file(release: pd.DataFrame, name: str) -> Html:
     """Return a link to all numbers of a release as CSV, inside the page; nothing where they are too many."""
     if len(release) > FILED:
         return Html("")
-    return filed(csv_of(with_bounds(release)), name)
+    return filed(write_csv(with_bounds(release)), name)
 
 
 def filed(text: str, name: str, most: int = LETTERS) -> Html:

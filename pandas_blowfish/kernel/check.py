@@ -40,6 +40,7 @@ DRAWN = 20_000  # edges that are tried where not every one is
 BEST = 64  # edges around which more are tried
 PROBES, FEWER = 24, 2  # cells that the counter is tried on, of few query rows and of many
 MANY_ROWS = 100_000
+ALL, OFTEN = 64, 24  # cells up to which it is tried on all, each less often than that
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
 MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts tell an answer
 EVERY, ARGUED = "every edge", "argued"
@@ -58,6 +59,7 @@ class Check:
         edges: The pairs.
         times: How many of them neighbours differ by at most.
         text: What the receipt says was checked.
+        rate: What one changed row may lose of each unit of the charge: less than 1 for rows of a chain.
     """
 
     policy: Policy
@@ -65,6 +67,7 @@ class Check:
     edges: Edges
     times: int
     text: str
+    rate: Fraction = Fraction(1)
 
     @classmethod
     def of(cls, policy: Policy, plan: Plan) -> Check:
@@ -77,16 +80,8 @@ class Check:
         else:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         told = found is not None and (found.rule == KNOWN or _told(policy, plan))
-        text = ARGUED if told or policy.chain is not None else cls._text(plan, edges)
-        return cls(policy, plan.domain, edges, times, text)
-
-    @staticmethod
-    def _text(plan: Plan, edges: Edges) -> str:
-        if edges.few:
-            return EVERY
-        of = f"of {edges.count:,} edges" if edges.count is not None else "edges"
-        each = " in each round" if isinstance(plan.measurement, Staged) else ""
-        return f"{DRAWN:,} drawn {of}{each}"
+        text = ARGUED if told or policy.chain is not None else _text(plan, edges)
+        return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost))
 
     def require(self, step: Step, left: Fraction, random: Random | None = None) -> Fraction:
         """Return what one round loses at most, or raise unless that is at most what is left of the charge.
@@ -109,7 +104,6 @@ class Check:
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
                       tests/kernel/test_check.py::test_finds_every_lie
         """
-        random = random or np.random.default_rng(secrets.randbits(128))
         known = _passed.setdefault(step, {})
         if (self.policy, left) in known:
             return known[self.policy, left]
@@ -125,7 +119,7 @@ class Check:
 
     def _lost(self, step: Step, left: Fraction, random: Random) -> Fraction:
         """Return the largest loss over the edges, or raise where it exceeds what is left."""
-        allowed = self._allowed(left)
+        allowed = left * self.rate / self.times
         if not self.edges.few:
             worst = self._drawn(step, random)
         elif self._small(step):
@@ -133,13 +127,13 @@ class Check:
         else:
             start, end = self.edges.every()
             worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
-        lost = worst.loss * self.times
+        lost = worst.loss * self.times / self.rate
         for secret in self.policy.aggregates:
             lost = max(lost, self._hidden(step, secret, left))
         if worst.loss > allowed:
             edge, most = self._shown(worst), _number(left)
             raise UnsoundPlanError(f"a record that moves from {edge} loses {_number(lost)}, {most} is left")
-        return left if self.policy.chain is not None else Fraction(lost)
+        return Fraction(lost)
 
     def _small(self, step: Step) -> bool:
         """Tell whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
@@ -153,14 +147,6 @@ class Check:
         if lost > left:
             raise UnsoundPlanError(f"totals that {secret.text} hides lose {_number(lost)} of {_number(left)}")
         return Fraction(lost)
-
-    def _allowed(self, left: Fraction) -> Fraction:
-        """Return what one moved record may lose."""
-        chain = self.policy.chain
-        if chain is None:
-            return left / self.times
-        assert chain.length is not None
-        return sigma(chain, chain.length, left).rate if left else left
 
     def _drawn(self, step: Step, random: Random) -> _Worst:
         """Return the worst of many edges: drawn ones, and others around the worst of these."""
@@ -178,10 +164,10 @@ class Check:
 
     def _compare(self, step: Step, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
-        probes = PROBES if len(step.scales) <= MANY_ROWS else FEWER
-        drawn = _starts(self.domain, _special(step, self.domain), probes, random)
+        many = len(step.scales) > MANY_ROWS
+        drawn = _starts(self.domain, _special(step, self.domain), FEWER if many else PROBES, random)
         start, end = self.edges.draw(random, drawn)
-        cells = drawn.joined(end.take(~end.absent))
+        cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
         values = step.measured(counted(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
@@ -189,11 +175,19 @@ class Check:
         if getattr(type(step), "changes", None) is Checkable.changes:  # the difference of columns itself
             return
         moves, change = step.columns(end) - step.columns(start), step.changes(start, end)
-        for number in range(min(len(start), FEWER)):
+        for number in range(min(len(start), FEWER if many else PROBES)):
             own = change[:, [number]].toarray().ravel()
             lost, made = own[len(step.scales) :].any(), step.mapped(own[: len(step.scales)])
             if not lost and not np.array_equal(made, moves[:, [number]].toarray().ravel()):
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
+
+    def _probes(self, drawn: Cells, end: Cells, random: Random) -> Cells:
+        """Return the cells that the counter is tried on: of few all, each as often as chance has it."""
+        count = self.edges.cells
+        if count is None or count > ALL:
+            return drawn.joined(end.take(~end.absent))
+        cells = self.edges.listed_cells
+        return cells.take(np.repeat(np.arange(len(cells)), random.integers(1, OFTEN, len(cells))))
 
     def _shown(self, worst: _Worst) -> str:
         """Return the worst edge in declared values."""
@@ -273,6 +267,30 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
     place = max(range(len(losses)), key=losses.__getitem__)
     one = [int(close[first[place]])]
     return _Worst(Fraction(losses[place]), (start.take(one), end.take(one)), best)
+
+
+def _text(plan: Plan, edges: Edges) -> str:
+    """Return what a receipt says was checked."""
+    if edges.few:
+        return EVERY
+    count = edges.count
+    of = "edges"
+    if count is not None:
+        of = (
+            f"of {count:,} edges"
+            if count < 10**15
+            else f"of about 10^{int(count.bit_length() * 0.30103)} edges"
+        )
+    return f"{DRAWN:,} drawn {of}{' in each round' if isinstance(plan.measurement, Staged) else ''}"
+
+
+def _rate(policy: Policy, charge: Fraction) -> Fraction:
+    """Return what one changed row may lose of each unit of a charge: all of it, but for rows of a chain."""
+    chain = policy.chain
+    if chain is None or not charge:
+        return Fraction(1)
+    assert chain.length is not None
+    return sigma(chain, chain.length, charge).rate / charge
 
 
 def is_noisy(scales: Scales) -> bool:

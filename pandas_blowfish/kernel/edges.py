@@ -85,9 +85,15 @@ class Edges:
         count = self.count
         if count is None or count > FEW or any(moves.cells is None for _, moves in self.blocks):
             return False
-        cells = math.prod(moves.cells or 0 for _, moves in self.blocks)
+        cells = self.cells or 0
         moving = sum(bool(moves.count) for _, moves in self.blocks)
         return cells <= MAX_CELLS or (moving <= 1 and not self.presence)
+
+    @property
+    def cells(self) -> int | None:
+        """Return how many cells the columns have together; None without bounds."""
+        each = [moves.cells for _, moves in self.blocks]
+        return None if None in each else math.prod(many for many in each if many is not None)
 
     def every(self) -> tuple[Cells, Cells]:
         """Return both ends of every edge, each once."""
@@ -101,7 +107,7 @@ class Edges:
         else:
             start, end = self._of_several()
         if self.presence:
-            cells = self._listed()
+            cells = self.listed_cells
             absent = Cells(cells.codes, np.ones(len(cells), dtype=bool))
             start, end = start.joined(cells), end.joined(absent)
         return start, end
@@ -147,7 +153,7 @@ class Edges:
     @cached_property
     def listed(self) -> Listing:
         """Return every cell, and every edge by the numbers of its ends."""
-        cells = self._listed()
+        cells = self.listed_cells
         return Listing(cells, *(self._numbers(ends, len(cells)) for ends in self.every()))
 
     def _numbers(self, cells: Cells, many: int) -> Ints:
@@ -158,7 +164,8 @@ class Edges:
                 flat = flat * size + cells.codes[column]
         return np.where(cells.absent, many, flat)
 
-    def _listed(self) -> Cells:
+    @cached_property
+    def listed_cells(self) -> Cells:
         """Return every cell of all blocks."""
         codes: dict[str, Ints] = {}
         size = 1

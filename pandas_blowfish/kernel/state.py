@@ -21,13 +21,13 @@ from pandas_blowfish.kernel.chain import Entry, body_of, every, transaction
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget mends
 COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
-COLUMNS += ["sensitivity", "scale", "reason", "repriced", "hash"]
+COLUMNS += ["sensitivity", "scale", "checked", "reason", "repriced", "hash"]
 APART = -1  # the number, which no charge has, under which a release under a weaker promise is remembered
 FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
 STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
-WORDS = ("name", "strategy", "sensitivity", "scale")
+WORDS = ("name", "strategy", "sensitivity", "scale", "checked")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 LARGEST = 14_000  # bits before the point: Python writes no longer numbers
 

@@ -24,8 +24,11 @@ def probe(domain: Domain, cells: Cells) -> pd.DataFrame:
         >>> probe(own, Cells.present({"age": np.array([0, 9])}, 2))["age"].tolist()
         [0, 90]
     """
-    columns = {a.name: [value_in(a, code) for code in cells.codes[a.name].tolist()] for a in domain}
-    made = {a.name: _column(a, columns[a.name]) for a in domain}
+    made = {}
+    for attribute in domain:
+        codes, place = np.unique(cells.codes[attribute.name], return_inverse=True)
+        values = [value_in(attribute, code) for code in codes.tolist()]
+        made[attribute.name] = _column(attribute, [values[at] for at in place.tolist()])
     return pd.DataFrame(made, index=pd.RangeIndex(len(cells)))
 
 

@@ -293,8 +293,8 @@ def _uneven(positions: tuple[Fraction, ...], theta: Fraction) -> Ball:
 
 
 def _partition(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
-    groups = secret.get("groups")
-    if groups is not None and is_width(groups):
+    groups: Any = secret.get("groups")
+    if is_width(groups):
         each = width_of(groups["width"], attribute)
         return Cliques(lambda: np.arange(attribute.cells, dtype=np.int64) // each, attribute.cells)
     return Cliques(group_cells(groups, attribute))

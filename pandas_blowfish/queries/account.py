@@ -46,6 +46,7 @@ class Line:
     strategy: str | None
     sensitivity: str | None
     scale: str | None
+    checked: str | None
     reason: str | None
     repriced: Mapping[int, str] | None
     hash: str

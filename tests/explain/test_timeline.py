@@ -14,7 +14,7 @@ START = "2026-01-01T00:00:00.000+00:00"
 def _line(number, kind="charge", spent="0", total="1", time=None):
     time = time or f"2026-01-{1 + number % 28:02d}T00:00:00.000+00:00"
     rest = dict.fromkeys(
-        ("epsilon", "name", "query", "strategy", "sensitivity", "scale", "reason", "repriced")
+        ("epsilon", "name", "query", "strategy", "sensitivity", "scale", "checked", "reason", "repriced")
     )
     return Line(number, kind, time, **{**rest, "spent": Fraction(spent), "total": Fraction(total)}, hash="h")
 

@@ -267,6 +267,19 @@ def test_a_round_may_lose_what_earlier_ones_left():
         check.require(then, plan.cost - 2 * first)
 
 
+def test_rounds_of_rows_that_follow_each_other_share_one_rate():
+    """A clustering in rounds of a chain's column is held to the quilt's rate over all of them."""
+    chain = bf.Markov("x", [[0.9, 0.1], [0.2, 0.8]], length=1000)
+    frame = pd.DataFrame({"x": [0, 1] * 500}).blowfish.protect(
+        bf.Policy(Domain((integers("x", 0, 1),)), chain=chain), epsilon=2
+    )
+
+    found = frame.blowfish.kmeans("x", 2, epsilon=1)
+
+    assert found.blowfish.receipt["checked"] == ARGUED
+    assert frame.blowfish.budget.spent == 1
+
+
 def test_facts_are_priced_anew():
     """A plan made as if a fact were unknown, or free, is refused; what follows from facts is argued."""
     known = line(bf.full(), constraints=[bf.Count("x < 3")])

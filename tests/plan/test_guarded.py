@@ -141,6 +141,6 @@ def test_bounded_factors_go_with_it():
     )
     plan = policy.plan.sum("x")
 
-    unit = plan.measurement.columns[0].lattice.unit
+    unit = plan.measurement.summed[0].lattice.unit
     assert plan.measurement.hidden * unit - Fraction("3.9") < unit
     assert plan.privacy_loss() == 1

@@ -147,7 +147,7 @@ def test_bounded_columns_take_all_verbs(kind, top, step):
     column = from_dict("x", {"type": kind, "min": 1, "max": top, "step": step})
     policy = bf.Policy(Domain((column,)), secrets={"x": relative_error("0.9")})
     sums = policy.plan.sum("x", epsilon="1/2")
-    unit = sums.measurement.columns[0].lattice.unit
+    unit = sums.measurement.summed[0].lattice.unit
 
     wanted = top * (1 - Fraction("0.9") ** 4)
     assert wanted - 2 * Fraction(step) <= sums.sensitivity * unit <= wanted + 2 * Fraction(step)

@@ -65,7 +65,7 @@ def test_answers_are_those_of_the_rows():
 def test_noise_is_that_of_the_factor():
     """4 ln(1 / c) / epsilon, for any scale of the prices; a mean's error is a share of it."""
     plan = POLICY.plan.logsum("price", epsilon="1/2")
-    unit = plan.measurement.columns[0].lattice.unit
+    unit = plan.measurement.summed[0].lattice.unit
 
     assert plan.scale * unit == pytest.approx(8 * math.log(1 / 0.9), rel=1e-6)
     assert plan.sensitivity * unit >= 4 * math.log(1 / 0.9)
