@@ -39,7 +39,7 @@ def test_scales_that_no_noise_has_are_refused_at_once(name, scale):
     """Intervals of them would hang, or mean nothing."""
     release = RELEASES[name]
     release.blowfish.interval()  # what is imported once does not count
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     for part in ("scale", "scale_low"):
         with pytest.raises(BlowfishError):
@@ -48,7 +48,7 @@ def test_scales_that_no_noise_has_are_refused_at_once(name, scale):
         with pytest.raises(ReceiptError, match="scales"):
             _edited(release, scales=[scale] if scale is not None else scale).blowfish.interval()
 
-    assert time.perf_counter() - begun < 0.3
+    assert time.process_time() - begun < 0.3
 
 
 @pytest.mark.parametrize("name", RELEASES)

@@ -76,10 +76,10 @@ def test_long_fields_of_instants_are_read_at_once(zone):
     good = "2020-01-05" if zone is None else "2020-01-05T00:00:00.123456789+01:00"
     column = pd.Series([good, "2020" + "1 1" * 8_000, "0000" + "T1" * 12_000], dtype="str")
     typed(column, attribute)
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     read = typed(column, attribute)
 
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
     assert read.iloc[0] == pd.Timestamp(good)
     assert read.iloc[1:].tolist() == column.iloc[1:].tolist()

@@ -301,9 +301,9 @@ LARGE = {"type": "integer", "min": 0, "max": 99_999_999}
 )
 def test_a_hundred_million_cells_take_no_time(secret, kinds):
     """What joins all cells is known to; of the rest it is said that nobody looked."""
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     found = _policy(LARGE, secret).lint()
 
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
     assert [each.kind for each in found] == kinds

@@ -30,12 +30,12 @@ LARGE = {
 def test_what_would_grow_is_refused_at_once(text, said):
     """Aliases, merges, depth and length are typed errors within 100 ms."""
     parse_yaml("a: 1")  # what is imported once does not count
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     with pytest.raises(SchemaError, match=said):
         bf.Policy.from_yaml(text)
 
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
 
 
 BREAKS = ["a\x85b", "\x85", "a\u2028b\u2029", "x\r\ny", "'\x85\"", "long \x85 " * 40, "=1"]

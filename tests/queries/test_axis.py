@@ -179,9 +179,9 @@ def test_cells_are_counted_before_they_are_listed(verb):
     column = {"type": "float", "min": 0, "max": 1, "step": "1e-9"}
     plan = bf.Policy.from_dict({"blowfish": 1, "columns": {"x": column}}).plan
     arguments = {"quantile": ([0.5],), "range": ([(0, 1)],)}.get(verb, ())
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     with pytest.raises(DomainTooLargeError):
         getattr(plan, verb)("x", *arguments, epsilon=1)
 
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
