@@ -9,6 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.cli import exits
+from pandas_blowfish.kernel import chain
 
 AGES = "hist('age', epsilon='0.25')"
 
@@ -229,3 +230,28 @@ def test_a_malformed_receipt(release, run, text):
 
     assert ran.code == exits.FILES
     assert "is not a receipt" in ran.err
+
+
+def test_a_ledger_is_upgraded(release, run):
+    """The word before the file moves seal keys out; it takes nothing else, and is no harm to a new ledger."""
+    release(AGES)
+    book = bf.Ledger("budget.db")
+    with chain.transaction(book.location, "IMMEDIATE") as connection:
+        sums = {"total": "1", "spent": "0", "closed": None, "facts": 0}
+        binding = {"policy": "{}", "rows": 3, "key": "ab" * 32, "seal": {"x": "0"}}
+        chain.append(connection, "old", "open", {**sums, "binding": binding})
+    charged = release("hist('sex', epsilon=0.1)")
+
+    done = run("ledger", "upgrade", "budget.db")
+    again = run("ledger", "upgrade", "budget.db", "--json").document
+
+    assert charged.code == exits.OK  # its own dataset is of this version
+    assert "seal keys of old were moved out" in done.out
+    assert again["upgraded"] == []
+    assert ("ab" * 32).encode() not in Path("budget.db").read_bytes()
+    assert run("ledger", "budget.db", "--verify").code == exits.OK
+    for wrong in (["upgrade", "budget.db", "--verify"], ["one.db", "two.db"]):
+        assert run("ledger", *wrong).code == exits.USAGE
+    Path("budget.db.seal-key").unlink()
+    assert release("hist('sex', epsilon=0.2)").code == exits.FILES
+    assert run("ledger", "budget.db", "--verify").code == exits.OK
