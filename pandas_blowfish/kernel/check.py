@@ -219,7 +219,7 @@ def _dense(step: Step, listed: Listing) -> _Changes:
     if most < 2**14:
         full = full.astype(np.int16)
     kinds = np.unique(codes)
-    dtype = object if most > 2**50 else np.int64
+    dtype = object if int(most) * max(full.shape[1], 1) >= 2**62 else np.int64
     table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
     for number, kind in enumerate(kinds.tolist()):
         own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])

@@ -134,12 +134,9 @@ def _begun(location: str, mode: str, create: bool) -> sqlite3.Connection:
         connection.execute(f"BEGIN {mode}")
         if _journal(connection) == "wal":
             raise _in_wal(location)
-    present = dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
     if not in_memory(location):
         _check_place(location)
-    for name, sql in present.items():
-        if _SCHEMA.get(name) != sql:
-            raise LedgerTamperedError(None, f"the file holds {_shown(name)}, which no ledger has")
+    present = _present(connection)
     if mode == "IMMEDIATE":
         for name in [each for each in _SCHEMA if each not in present]:
             if name in _TABLES and not create:
@@ -147,9 +144,24 @@ def _begun(location: str, mode: str, create: bool) -> sqlite3.Connection:
             connection.execute(_SCHEMA[name])
         if not present:
             connection.execute(f"PRAGMA application_id = {_MARK}")
-    elif not present.keys() >= _TABLES:
+    elif not present >= _TABLES:
         raise LedgerTamperedError(None, "a table is missing")
     return connection
+
+
+def _present(connection: sqlite3.Connection) -> set[str]:
+    """Return the names of what a file holds, each of which is a ledger's, of its kind, and there once.
+
+    SQLite lets a trigger share the name of an index: what is there is compared one by one.
+    """
+    found: set[str] = set()
+    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        wanted = "table" if name in _TABLES else "index"
+        owner = name if name in _TABLES else "entries"
+        if name in found or (kind, table, sql) != (wanted, owner, _SCHEMA.get(name)):
+            raise LedgerTamperedError(None, f"the file holds {_shown(name)}, which no ledger has")
+        found.add(name)
+    return found
 
 
 def _shown(name: object) -> str:

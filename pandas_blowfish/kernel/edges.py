@@ -179,13 +179,12 @@ class Edges:
     def draw(self, random: Random, start: Cells) -> tuple[Cells, Cells]:
         """Return edges that begin at some of the given cells, all blocks moving as often as some of them."""
         many = len(start)
-        order = np.argsort(random.random((many, len(self.blocks))), axis=1)
+        rank = np.argsort(random.random((len(self.blocks), many)), axis=0)  # in which order blocks move
         most = np.minimum(self.limit, len(self.blocks))
         several = np.where(random.random(many) < 0.5, most, random.integers(1, most + 1, many)) if most else 0
         codes, changed = dict(start.codes), np.zeros(many, dtype=bool)
         for number, (columns, moves) in enumerate(self.blocks):
-            rank = np.argsort(order, axis=1)[:, number]
-            rows = np.flatnonzero(rank < several)
+            rows = np.flatnonzero(rank[number] < several)
             if not len(rows) or moves.count == 0:
                 continue
             own = np.column_stack([codes[column][rows] for column in columns])
@@ -208,7 +207,15 @@ class Edges:
 def drawn_within(columns: Iterable[Attribute]) -> dict[str, int]:
     """Return how far from 0 numbers of each column without bounds are drawn: where floats tell them apart."""
     endless = [attribute for attribute in columns if isinstance(attribute, Unbounded)]
-    return {a.name: int(LOGARITHM / a.step) if a.log else FAR for a in endless}
+    return {a.name: _farthest(a) for a in endless}
+
+
+def _farthest(attribute: Unbounded) -> int:
+    """Return how many steps from 0 numbers are drawn: where whole numbers and instants are exact."""
+    if attribute.log:
+        return int(LOGARITHM / attribute.step)
+    most = {"integer": 2**52, "datetime": 2**62}.get(attribute.kind)
+    return FAR if most is None else min(FAR, max(int(most / attribute.step), 1))
 
 
 @lru_cache(maxsize=32)
@@ -380,13 +387,19 @@ def _ball(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence[
     shape = [a.cells for a in seen]
     cells = np.column_stack(np.unravel_index(np.arange(math.prod(shape)), shape))
     low, high = np.triu_indices(len(cells), 1)
-    gaps, attained, alone = _gaps(seen, weights, cells[low], cells[high])
-    unit = math.lcm(theta.denominator, *(gap.denominator for column in gaps for gap in column))
-    parts = [np.array([int(gap * unit) for gap in column], dtype=object) for column in gaps]
+    one, two = cells[low], cells[high]
+    gaps = [_gaps(attribute, weight) for attribute, weight in zip(seen, weights, strict=True)]
+    unit = math.lcm(theta.denominator, *(gap.denominator for table in gaps for row in table for gap in row))
+    parts, attained = [], []
+    for axis, (attribute, table) in enumerate(zip(seen, gaps, strict=True)):
+        parts.append(_whole([[int(gap * unit) for gap in row] for row in table])[one[:, axis], two[:, axis]])
+        half = isinstance(attribute, Grid) and attribute.kind != "integer"  # bins that do not reach their end
+        attained.append(one[:, axis] == two[:, axis] if half else np.full(len(one), True))
     joined = _below(parts, attained, int(theta * unit), metric)
+    alone = (one != two).sum(axis=1) == 1
     for axis, (attribute, weight) in enumerate(zip(seen, weights, strict=True)):
         if isinstance(attribute, Grid):  # one evenly cut column alone reaches ceil(theta / step) cells
-            far = np.abs(cells[low][:, axis] - cells[high][:, axis])
+            far = np.abs(one[:, axis] - two[:, axis])
             joined = np.where(alone & (far > 0), far <= math.ceil(theta / (attribute.step * weight)), joined)
     return Listed(shape, np.column_stack([low, high])[np.asarray(joined, dtype=bool)])
 
@@ -417,26 +430,21 @@ def _below(parts: Sequence[Any], attained: Sequence[Mask], theta: int, metric: s
     return np.asarray(np.asarray(total < theta**power, dtype=bool) | reached)
 
 
-def _gaps(
-    seen: Sequence[Attribute], weights: Sequence[Fraction], one: Ints, two: Ints
-) -> tuple[list[list[Fraction]], list[Mask], Mask]:
-    """Return the least distance of two cells along each column, where it is attained, and who moves alone."""
-    gaps, attained = [], []
-    for axis, (attribute, weight) in enumerate(zip(seen, weights, strict=True)):
-        a, b = one[:, axis], two[:, axis]
-        if isinstance(attribute, Grid):
-            whole = attribute.kind == "integer"
-            far = np.abs(a - b).tolist()
-            gaps.append([(max(d - 1, 0) * attribute.step + (whole and d > 0)) * weight for d in far])
-            attained.append(np.full(len(a), True) if whole else a == b)
-            continue
-        assert isinstance(attribute, Values)
-        places = attribute.positions if attribute.numeric else tuple(map(Fraction, range(attribute.cells)))
-        gaps.append(
-            [abs(places[i] - places[j]) * weight for i, j in zip(a.tolist(), b.tolist(), strict=True)]
-        )
-        attained.append(np.full(len(a), True))
-    return gaps, attained, np.asarray((one != two).sum(axis=1) == 1)
+def _gaps(attribute: Attribute, weight: Fraction) -> list[list[Fraction]]:
+    """Return the least distance between values of every two cells of a column."""
+    if isinstance(attribute, Grid):
+        whole = attribute.kind == "integer"
+        each = [(max(d - 1, 0) * attribute.step + (whole and d > 0)) * weight for d in range(attribute.cells)]
+        return [[each[abs(a - b)] for b in range(attribute.cells)] for a in range(attribute.cells)]
+    assert isinstance(attribute, Values)
+    places = attribute.positions if attribute.numeric else tuple(map(Fraction, range(attribute.cells)))
+    return [[abs(a - b) * weight for b in places] for a in places]
+
+
+def _whole(table: list[list[int]]) -> Any:
+    """Return whole numbers as an array whose squares add up without wrapping."""
+    large = max(map(max, table), default=0) >= 2**30
+    return np.array(table, dtype=object if large else np.int64)
 
 
 def _clip(codes: Ints, last: int | None) -> Ints:

@@ -141,6 +141,7 @@ class Ledger:
             if digest is not None:
                 now = _dataset(connection, entry.dataset)
                 _append(connection, now, "answer", {"charge": entry.id, "digest": digest})
+            chain.confirm(connection, entry)  # the charge is still there
 
     def find(self, dataset: str, name: str) -> tuple[Entry, bytes] | None:
         """Return the first charge under this name whose answer was stored, with the answer."""

@@ -170,7 +170,7 @@ def _place(location: str) -> tuple[bytes | None, str]:
     if re.fullmatch(r"[0-9a-fA-F]{16,}", stated):
         problem = f"{ENVIRONMENT} holds {len(stated)} hexadecimal digits, not 64"
         raise SealKeyError(problem, "give all 64, or the path of a file that holds them.")
-    return None, os.path.abspath(stated) if stated else f"{location}{ENDING}"
+    return None, os.path.abspath(stated) if stated else f"{os.path.realpath(location)}{ENDING}"
 
 
 def _write(path: str, text: str) -> None:

@@ -9,8 +9,10 @@ the first hash too.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from sqlite3 import Connection
 from typing import Any
 
@@ -39,6 +41,8 @@ def upgrade(location: str) -> list[str]:
             _redact(connection, entry, master)
     if written and not database.in_memory(location):  # also where the last upgrade ended before this
         database.scrub(location)
+        with suppress(OSError):  # older versions left it readable for others
+            os.chmod(location, 0o600)
     return [entry.dataset for entry in found]
 
 
