@@ -203,7 +203,7 @@ def test_an_edited_or_copied_record_gains_nothing():
         ({**record, "ledger": "memory:0"}, LedgerNotFoundError),
         ({**record, "ledger": "/nowhere/budget.db"}, LedgerNotFoundError),
         ({**record, "kind": "release"}, NotProtectedError),
-        ({"kind": "protected"}, LedgerNotFoundError),
+        ({"kind": "protected"}, NotProtectedError),
         ({}, NotProtectedError),
         ("protected", NotProtectedError),
         (None, NotProtectedError),

@@ -316,10 +316,12 @@ def require_untouched(policy: Policy) -> None:
 
 def _told(policy: Policy, plan: Plan) -> bool:
     """Tell whether a free answer follows from public facts: a marginal of its columns, or sums of counts."""
-    if plan.cost or isinstance(plan.measurement, Staged):
+    if plan.cost:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
         return True
+    if isinstance(plan.measurement, Staged):
+        return False
     names = tuple(dict.fromkeys([*plan.domain.columns, *(c for f in policy.facts for c in f.columns)]))
     if not all(policy.domain[name].bounded for name in names):
         return False

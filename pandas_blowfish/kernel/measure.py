@@ -204,7 +204,13 @@ def _measured(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: b
         exact = np.clip(exact, -LIMIT, LIMIT)
     if isinstance(adaptive, Dawa):
         return bucketed(adaptive, exact)
-    return np.asarray(np.clip(exact + adaptive.mapped(_noise(plan.scales, plan.cost)), -LIMIT, LIMIT))
+    return _noisy(plan, exact)
+
+
+def _noisy(plan: Plan, exact: Ints) -> Ints:
+    """Return the measured rows with noise of their own scale each, or with what it adds up to on a mesh."""
+    added = plan.measurement.mapped(_noise(plan.scales, plan.cost))
+    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
 
 
 def _in_rounds(

@@ -18,6 +18,7 @@ from pandas_blowfish.kernel.check import ARGUED, EVERY, Check
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.stages import Staged
+from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -328,3 +329,29 @@ def test_a_check_that_tried_every_edge_is_remembered(monkeypatch):
 
     assert check.require(plan.measurement, plan.cost) == lost
     assert check.require(plan.measurement, 2 * plan.cost) == math.inf
+
+
+@pytest.mark.parametrize("step", [1, 1000, 10**6, 2**24, 10**9])
+def test_whole_numbers_without_bounds_are_released_whatever_the_step(step):
+    """Made-up records are whole numbers that the counter tells apart."""
+    policy = bf.Policy(
+        Domain((Unbounded("x", "integer", False, Fraction(step)),)), secrets={"x": bf.threshold(10**9)}
+    )
+    frame = pd.DataFrame({"x": [5, 7, 10**9]}).blowfish.protect(policy, epsilon=1)
+
+    frame.blowfish.sum("x", epsilon=1)
+
+    assert frame.blowfish.budget.remaining == 0
+
+
+def test_many_columns_are_checked_in_short_time():
+    """Blocks are put in order once, not once per block."""
+    names = [f"c{number}" for number in range(60)]
+    domain = Domain(tuple(integers(name, 0, 9) for name in names))
+    policy = bf.Policy(domain, secrets=dict.fromkeys(names, bf.threshold(2)))
+    plan = policy.plan.sum(names, epsilon=1)
+
+    lost = Check.of(policy, plan).require(plan.measurement, plan.cost)
+
+    assert Fraction(1, 2) < lost <= 1
+    assert Check.of(policy, plan).text.startswith("20,000 drawn of about 10^")

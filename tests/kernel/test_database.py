@@ -294,6 +294,26 @@ def test_what_is_planted_in_the_file_is_found(path, statements, opened):
             attempt()
 
 
+def test_a_trigger_that_shares_the_name_of_an_index_is_found(path):
+    """SQLite allows it, and lists whichever was made first: all that is there is compared."""
+    ledger = charged(path)
+    ledger.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        found = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
+        for name, _ in found:
+            connection.execute(f"DROP INDEX {name}")
+        connection.execute(
+            "CREATE TRIGGER entries_of_dataset AFTER INSERT ON answers BEGIN"
+            " DELETE FROM entries WHERE id >= NEW.entry; END"
+        )
+        for _, sql in found:
+            connection.execute(sql)
+
+    for attempt in (lambda: ledger.charge("a", TENTH, {}), ledger.verify):
+        with pytest.raises(errors.LedgerTamperedError, match="which no ledger has"):
+            attempt()
+
+
 def test_missing_indexes_are_made_when_it_is_written_to(path):
     """A file of an older version has fewer, and is read as it is."""
     ledger = charged(path)
