@@ -64,7 +64,7 @@ def released(asked: Asked, verb: str, epsilon: str, runs: int) -> tuple[np.ndarr
     ask = getattr(rows.blowfish, verb)
     values = [ask("income", epsilon=epsilon, post=False)["value"].iloc[0] for _ in range(runs)]
     plan = getattr(asked.policy.plan, verb)("income", epsilon=epsilon)
-    return np.array(values), plan.scale, plan.measurement.columns[0].lattice.unit
+    return np.array(values), plan.scale, plan.measurement.summed[0].lattice.unit
 
 
 def off_by(exact: Moments, unit: float, bias: float) -> Moments:

@@ -239,7 +239,7 @@ def test_means_are_over_known_rows(nullable):
     fact = bf.Marginal("age", "sex", answer=cells.tolist())
     part = bf.Count("age in [0, 1, 2, 3, 4] and sex == 0", answer=int(cells[:5, 0].sum()))
     made = bf.Policy(domain, presence=True).plan.groupby("sex").mean("age", epsilon=2).measurement
-    unit, origin = (float(getattr(made.columns[0].lattice, name)) for name in ("unit", "origin"))
+    unit, origin = (float(getattr(made.summed[0].lattice, name)) for name in ("unit", "origin"))
     sums = np.array([140, 95])
 
     for facts, known in (([fact], [True, True]), ([part], [True, False])):
