@@ -113,8 +113,7 @@ class Check:
         self._compare(step, random)
         argued = self.text == ARGUED and self.policy.chain is None
         lost = Fraction(0) if argued else self._lost(step, left, random)
-        if self.edges.few:  # every edge was tried: the same again would find the same
-            known[self.policy, left] = lost
+        known[self.policy, left] = lost  # plans do not change: the same one is not gone through again
         return lost
 
     def _lost(self, step: Step, left: Fraction, random: Random) -> Fraction:

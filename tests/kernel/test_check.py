@@ -319,7 +319,7 @@ def test_receipts_and_entries_say_what_was_checked():
         frame.blowfish.ledger.verify({**receipt, "checked": "nothing"})
 
 
-def test_a_check_that_tried_every_edge_is_remembered(monkeypatch):
+def test_a_plan_that_passed_is_remembered(monkeypatch):
     """The same plan at the same charge is not gone through again; another charge is."""
     policy = line(NEAR)
     plan = policy.plan.hist("x", epsilon="0.25")
