@@ -131,6 +131,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
     "by_column": (_flag, "true or false"),
+    "checked": (_text, "text"),
     "counted": (_counts, "whole numbers by label"),
 }
 PER_COLUMN = ("units", "origins", "scales", "count_scales", "least", "most", "rounding", "lightest")

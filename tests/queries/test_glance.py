@@ -91,7 +91,7 @@ def test_a_dataset_without_a_policy_is_no_failure():
     """A name that was bound by hand has nothing to show, and says so."""
     book = bf.Ledger()
     book.bind("bare", Fraction(1), {})
-    record = {"kind": "protected", "dataset": "bare", "policy": None, "ledger": book.location}
+    record = {"kind": "protected", "dataset": "bare", "policy": "bf1-0", "ledger": book.location}
 
     assert "cannot be read (KeyError)" in frame_text(record, Scope())
     assert "cannot be read" in frame_html(record, Scope())

@@ -68,7 +68,7 @@ def test_rounds_share_epsilon(seed, make_clusters):
     adaptive = random_adaptive(draw, found)
     noisy = [change for change in adaptive.round_changes if change]
 
-    for change, scale in zip(adaptive.changes, adaptive.round_scales, strict=True):
+    for change, scale in zip(adaptive.round_changes, adaptive.round_scales, strict=True):
         assert (change / scale if scale else 0) == (Fraction(3, 4) / len(noisy) if change else 0)
     assert found.loss(adaptive) <= Fraction(3, 4)
     assert adaptive.largest >= max(adaptive.round_scales)
