@@ -101,8 +101,6 @@ class Counted(Checkable, Synopsis):
         Which synopsis follows is not known before the count is: where some of them need noise the release
         is charged, whatever the one for the usual number of rows needs.
         """
-        if not self.change:
-            return self.count.sensitivity
         return self.count.sensitivity + max(Fraction(self.then.sensitivity), self.change)
 
     @cached_property
