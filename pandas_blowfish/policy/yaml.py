@@ -37,7 +37,7 @@ def parse_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         last = len(text.splitlines()) or 1  # the end of a text is on its last line, whoever counts
         line = f", line {min(mark.line + 1, last)}" if mark is not None else ""
-        fix = "mend the YAML."
+        fix = "correct the YAML."
         raise SchemaError(None, f"the YAML cannot be read ({type(error).__name__}{line})", fix=fix) from None
 
 
