@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError
@@ -86,10 +87,10 @@ def typed(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]
     if kind == "instant":
         zoned = getattr(attribute, "tz", None) is not None
         brief = column.where(column.str.len() <= LONGEST)
-        fits = brief.str.match(OFFSET if zoned else NO_OFFSET).fillna(False).astype(bool)
+        fits = brief.str.match(OFFSET if zoned else NO_OFFSET, na=False).astype(bool)
         read: Any = pd.to_datetime(column.where(fits), format="ISO8601", errors="coerce", utc=zoned)
     elif kind == "number":
-        read = pd.to_numeric(column, errors="coerce")
+        read = _nearest(column, pd.to_numeric(column, errors="coerce"))
     elif kind == "whole":
         digits = column.str.extract(r"^\s*([+-]?\d{1,40})(?:\.0*)?\s*$", expand=False)
         whole = [int(each) if isinstance(each, str) else None for each in digits]
@@ -99,3 +100,13 @@ def typed(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]
     strange = (read.isna() & column.notna()).astype(bool)
     found: pd.Series[Any] = read
     return found.astype(object).where(~strange, column.astype(object)) if strange.any() else found
+
+
+def _nearest(column: pd.Series[Any], read: pd.Series[Any]) -> pd.Series[Any]:
+    """Return decimals as the floats nearest to their texts: `to_numeric` rounds so only since pandas 3.1."""
+    if read.dtype.kind != "f":
+        return read
+    known = read.notna().to_numpy(dtype=bool)
+    nearest = np.full(len(read), np.nan)
+    nearest[known] = column.to_numpy(dtype=object)[known].astype(np.float64)  # as Python's float reads them
+    return pd.Series(nearest, index=read.index, dtype=read.dtype)

@@ -21,6 +21,7 @@ from pandas_blowfish.kernel.count import require_columns
 from pandas_blowfish.kernel.encode import encoder
 from pandas_blowfish.plan.clusters import nearest
 from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.column import is_missing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -118,7 +119,7 @@ def _reader(series: pd.Series[Any]) -> Reader:
 
 def _number(value: Any, column: str) -> float:
     """Return one number, NaN for what is missing."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    if is_missing(value):
         return math.nan
     if isinstance(value, (Real, Decimal)) and not isinstance(value, (bool, np.bool_)):
         try:

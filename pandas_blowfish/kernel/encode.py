@@ -20,6 +20,7 @@ import pandas as pd
 from pandas_blowfish.errors import DeclaredValueError
 from pandas_blowfish.kernel.place import OUTSIDE, Ints, bounds, instants, missing_code, numbers, told_apart
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+from pandas_blowfish.policy.column import is_missing
 from pandas_blowfish.policy.exact import exact
 
 
@@ -90,6 +91,8 @@ def _objects(chunk: Any, attribute: Attribute, clip: bool, memo: dict[Any, int])
 def _lookup(values: Any, at: int, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> int:
     try:
         value = values[at]
+        if isinstance(value, Decimal) and value.is_snan():
+            return missing_code(attribute)  # a signalling NaN has no hash
         key = (type(value), value)
         if key not in memo:
             memo[key] = _scalar(value, attribute, clip)
@@ -100,7 +103,7 @@ def _lookup(values: Any, at: int, attribute: Attribute, clip: bool, memo: dict[A
 
 def _scalar(value: Any, attribute: Attribute, clip: bool) -> int:
     """Return the code of one value; whatever it raises means OUTSIDE."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    if is_missing(value):
         return missing_code(attribute)
     is_number = isinstance(value, (int, float, np.integer, np.floating, Decimal, Fraction))
     is_number &= not isinstance(value, (bool, np.timedelta64))  # True is not 1

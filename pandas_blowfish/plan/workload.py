@@ -18,6 +18,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.plan.sieve import Sieve, sieve
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values, with_missing
 from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.column import is_missing
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
 from pandas_blowfish.policy.graph import Ints, frozen
@@ -166,7 +167,7 @@ def listed_bins(bins: Any) -> Any:
         bins = sorted(bins, key=repr)
     if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__"):
         return bins
-    return [None if _is_missing(value) else value for value in bins]
+    return [None if is_missing(value) else value for value in bins]
 
 
 def describe_bins(bins: Any) -> Any:
@@ -262,17 +263,13 @@ def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
                 "bins", "a group is not a list of values", allowed="{name: [values], ...}"
             )
         for value in values:
-            code = attribute.cells if attribute.nullable and _is_missing(value) else attribute.code(value)
+            code = attribute.cells if attribute.nullable and is_missing(value) else attribute.code(value)
             if labels[code] >= 0:
                 raise ArgumentError("bins", f"a cell of {attribute.name!r} is in two groups")
             labels[code] = number
     if not names or len(set(names)) != len(names) or len(set(labels[labels >= 0])) != len(names):
         raise ArgumentError("bins", "groups are empty or share a name", allowed="{name: [values], ...}")
     return _with_missing(attribute, labels, pd.CategoricalIndex(names, categories=names, name=attribute.name))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (pd.api.types.is_scalar(value) and bool(pd.isna(value)))
 
 
 def _with_missing(attribute: Attribute, labels: Ints, index: pd.Index[Any]) -> Binning:

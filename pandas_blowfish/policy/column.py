@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,8 +66,7 @@ class Attribute(ABC):
 
     def cell(self, value: object) -> int:
         """Return the cell of a constant, None or NaN standing for the missing one."""
-        missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))  # type: ignore[call-overload]
-        return self.cells if missing and self.nullable else self.code(value)
+        return self.cells if self.nullable and is_missing(value) else self.code(value)
 
     def index(self) -> pd.Index[Any]:
         """Return the names of all cells; missing is NaN, last."""
@@ -75,6 +75,18 @@ class Attribute(ABC):
     def refuse(self, value: object) -> DeclaredValueError:
         """Return the error for a constant that is not declared."""
         return DeclaredValueError(self.name, f"{value!r} is not a declared value", allowed=self.describe())
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether one value is a null, however it is written: None, NaN, NA, NaT.
+
+    Examples:
+        >>> [is_missing(value) for value in (None, float("nan"), pd.NA, pd.NaT, Decimal("sNaN"), "nan")]
+        [True, True, True, True, True, False]
+    """
+    if isinstance(value, Decimal):
+        return value.is_nan()  # pandas compares it with itself, and a signalling NaN raises then
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))  # type: ignore[call-overload]
 
 
 def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -22,7 +21,7 @@ from pandas_blowfish.errors import (
     UndeclaredColumnError,
 )
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.column import meant
+from pandas_blowfish.policy.column import is_missing, meant
 from pandas_blowfish.policy.exact import canonical_value, exact, plain
 from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 
@@ -167,7 +166,7 @@ def values_attribute(
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise SchemaError(name, "allowed values are not a list", fix="write isin([...]) with a list.")
     listed = list(values)
-    if any(pd.api.types.is_scalar(value) and pd.isna(value) for value in listed):
+    if any(map(is_missing, listed)):
         raise SchemaError(name, "missing is not a value", fix="leave it out and say nullable=True.")
     if not listed:
         raise SchemaError(name, "there are no allowed values", fix="list at least one.")

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.column import is_missing
 from pandas_blowfish.policy.exact import exact
 from pandas_blowfish.policy.instant import span_ns, to_ns
 from pandas_blowfish.policy.logs import log_cell
@@ -56,8 +55,7 @@ def cell_of(attribute: Unbounded, value: Any) -> int | None:
         >>> cell_of(Unbounded("price", "float", False, Fraction(1, 10), log=True), 20)
         29
     """
-    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))
-    if missing and attribute.nullable:
+    if attribute.nullable and is_missing(value):
         return None
     try:
         place = Fraction(to_ns(value, None)) if attribute.kind == "datetime" else exact(value, attribute.name)

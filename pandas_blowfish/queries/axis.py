@@ -20,6 +20,7 @@ from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.plan.workload import MAX_LISTED, Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.bounds import half_open, high_cell, low_cell
+from pandas_blowfish.policy.column import is_missing
 from pandas_blowfish.policy.exact import canonical_value, exact, number, plain
 from pandas_blowfish.policy.graph import Ints, frozen
 from pandas_blowfish.policy.policy import Policy
@@ -253,5 +254,4 @@ def _is_pair(value: Any) -> bool:
 
 
 def _scalar(value: Any) -> Any:
-    missing = pd.api.types.is_scalar(value) and bool(pd.isna(value))
-    return None if missing else value.item() if isinstance(value, np.generic) else value
+    return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,3 +84,16 @@ def test_long_fields_of_instants_are_read_at_once(zone):
     assert time.process_time() - begun < 0.1
     assert read.iloc[0] == pd.Timestamp(good)
     assert read.iloc[1:].tolist() == column.iloc[1:].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "string[python]", "string[pyarrow]"])
+def test_decimals_are_read_to_the_nearest_float(monkeypatch, dtype):
+    """Also where `to_numeric` misses it by a digit, as it does before pandas 3.1."""
+    exactly, texts = pd.to_numeric, ["0.35573908335507054", " 2.5 ", "1e-3", "inf", "word", "7", None]
+    column = pd.Series(texts, dtype=dtype)
+    monkeypatch.setattr(pd, "to_numeric", lambda *given, **more: np.nextafter(exactly(*given, **more), 9))
+
+    read = typed(column, from_dict("x", {"type": "float", "min": 0, "max": 9, "step": "0.1"}))
+
+    assert read.tolist()[:-1] == [0.35573908335507054, 2.5, 0.001, np.inf, "word", 7.0]
+    assert read.isna().tolist() == [False] * 6 + [True]

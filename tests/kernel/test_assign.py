@@ -83,7 +83,7 @@ def test_storage(dtype):
 def test_objects():
     """Numbers of several types, and what is missing, may share a column."""
     values = [10, 10.0, Decimal(10), Fraction(10), np.int8(10), np.float32(10), None, pd.NA, np.nan, pd.NaT]
-    values += [10**400, -np.float64(np.inf), Decimal("NaN"), Decimal("Infinity")]
+    values += [10**400, -np.float64(np.inf), Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity")]
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": 1.0})
 
     found = assigned(frame, ONE)

@@ -1,5 +1,7 @@
 """What every column answers: its cells, the missing one last."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +35,7 @@ def test_missing_is_the_last_cell(spec):
     assert len(index) == nullable.size
     assert index.isna().tolist() == [False] * plain.cells + [True]
     assert index.name == "x"
-    assert {nullable.cell(value) for value in (None, np.nan, pd.NA, pd.NaT)} == {plain.cells}
+    assert {nullable.cell(value) for value in (None, np.nan, pd.NA, pd.NaT, Decimal("sNaN"))} == {plain.cells}
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
