@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from oracle import cases
 from oracle.audit import Tally, run_audit
 
-from pandas_blowfish.plan import search
+from pandas_blowfish.plan.line import search
 
 SHORT_SEARCH = 4  # errors looked at for one layout: the loss follows from whatever a search finds
 

@@ -19,11 +19,11 @@ import numpy as np
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.kernel.noise import discrete_laplace
+from pandas_blowfish.plan.line.hierarchical import branchings
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.strategy.hierarchical import branchings
+from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "twitter_western_usa.npz"

@@ -234,7 +234,7 @@ def policies_dict() -> tuple[Callable[[random.Random], Any], Callable[[Any], obj
 
 def calls() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """Queries as text, planned."""
-    from pandas_blowfish.queries.call import parse_call
+    from pandas_blowfish.queries.text import parse_call
 
     plan = _small().plan
     seeds = [
@@ -324,8 +324,8 @@ def protected() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]
 
 def jobs() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """Files of jobs and, beside them, receipts in files."""
-    from pandas_blowfish.cli.books import _receipt
     from pandas_blowfish.cli.jobs import read_job
+    from pandas_blowfish.cli.ledger_commands import _receipt
     from pandas_blowfish.cli.parser import read_arguments
 
     folder = Path(tempfile.mkdtemp())
@@ -368,7 +368,7 @@ def jobs() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
 
 def fields() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """CSV files, read as their policy declares."""
-    from pandas_blowfish.intake.files import read_table
+    from pandas_blowfish.count.readers.files import read_table
 
     bf = _bf()
     columns: dict[str, Any] = {
@@ -476,7 +476,7 @@ def _small() -> Any:
 
 
 def _skeleton() -> str:
-    from pandas_blowfish.policy.skeleton import skeleton
+    from pandas_blowfish.policy.serialise import skeleton
 
     return skeleton({"age": "int64", "name": "object"}).replace("...", "5")
 

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel import chain
-from pandas_blowfish.kernel.ledger import Ledger
+from pandas_blowfish.books import log as chain
+from pandas_blowfish.books.ledger import Ledger
 
 SIZES, CHARGES = (1_000, 10_000, 100_000), 200
 COST = Fraction(1, 1000)

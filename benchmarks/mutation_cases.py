@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import pandas_blowfish as bf
-from pandas_blowfish.policy.aggregate import Aggregate
+from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.secret import relative_error

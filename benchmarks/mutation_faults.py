@@ -14,48 +14,37 @@ from typing import Any
 import numpy as np
 from mutation_patches import Fault, Patches
 
-from pandas_blowfish.kernel import bins, count, total
-from pandas_blowfish.plan import (
-    changes,
-    choose,
-    clustering,
-    crossings,
-    hats,
-    line,
-    links,
-    nest,
-    price,
-    quilt,
-    sensitivity,
-    shifts,
-    stretch,
-    tables,
-)
+from pandas_blowfish.beyond import quilt
+from pandas_blowfish.count import bins
+from pandas_blowfish.count import tally as count
+from pandas_blowfish.count import weigh as total
+from pandas_blowfish.facts import moved
+from pandas_blowfish.plan import choose, price, sensitivity
 from pandas_blowfish.plan import plan as plans
+from pandas_blowfish.plan.clusters import adaptive, counted, soft, whole
+from pandas_blowfish.plan.clusters import question as clustering
+from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.lines import Lines
+from pandas_blowfish.plan.line import axis as line
+from pandas_blowfish.plan.line import dawa, nest, tree
+from pandas_blowfish.plan.line import runs as nested
+from pandas_blowfish.plan.linear import atom_rows as linear
+from pandas_blowfish.plan.linear import sensitivity as links
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.strategy import (
-    adaptive,
-    counted,
-    dawa,
-    identity,
-    levels,
-    linear,
-    mesh,
-    nested,
-    residual,
-    soft,
-    tree,
-    whole,
-)
-from pandas_blowfish.plan.strategy import (
-    total as totals,
-)
-from pandas_blowfish.policy import ball, groups, moved, product
+from pandas_blowfish.plan.tables import identity, levels, mesh, residual
+from pandas_blowfish.plan.tables import mesh_lines as crossings
+from pandas_blowfish.plan.tables import scaling as tables
+from pandas_blowfish.plan.tables import sensitivity as changes
+from pandas_blowfish.plan.tables.mesh_lines import Lines
+from pandas_blowfish.plan.totals import sensitivity as shifts
+from pandas_blowfish.plan.totals import sensitivity as stretch
+from pandas_blowfish.plan.totals import sums as totals
 from pandas_blowfish.policy import policy as policies
-from pandas_blowfish.policy.graph import Cliques
-from pandas_blowfish.policy.missing import WithMissing
+from pandas_blowfish.policy import secret as groups
+from pandas_blowfish.policy.graph import ball
+from pandas_blowfish.policy.graph import records as product
+from pandas_blowfish.policy.graph.missing import WithMissing
+from pandas_blowfish.policy.graph.secret_graph import Cliques
 
 FAULTS: list[Fault] = []
 COUNTS, LINES, TABLES, WORK, TOTALS, CLUSTERS, FACTS, POLICIES, COUNTING, OTHERS = (
@@ -220,7 +209,7 @@ for _owner, _said, _family, _case in (
     "identity: a row counts a second bin when measured",
     COUNTS,
     "hist",
-    tests="tests/plan/strategy/test_identity.py",
+    tests="tests/plan/tables/test_identity.py",
 )
 def _(patch: Patches) -> None:
     def measured(old: Any, own: Any, counts: Any) -> Any:
@@ -279,7 +268,7 @@ def _(patch: Patches) -> None:
         found = old(self, *given)
         return tuple(np.arange(len(each)) for each in found) if found is not None else None
 
-    from pandas_blowfish.plan.marginals import Marginals
+    from pandas_blowfish.plan.tables.question import Marginals
 
     patch.wrap(Marginals, "groups", finer)
 
@@ -392,7 +381,7 @@ def _(patch: Patches) -> None:
     LINES,
     "ranges, dawa",
     relied=True,
-    tests="tests/plan/strategy/test_dawa.py",
+    tests="tests/plan/line/test_dawa.py",
 )
 def _(patch: Patches) -> None:
     patch.wrap(dawa.Dawa, "partition_scale", lambda old, own: old(own) / 2)
@@ -460,7 +449,7 @@ def _(patch: Patches) -> None:
     "mesh: the noise of the second kind of lines is not added",
     TABLES,
     "boxes, mesh",
-    tests="tests/plan/strategy/test_mesh.py",
+    tests="tests/plan/tables/test_mesh.py",
 )
 def _(patch: Patches) -> None:
     def mapped(old: Any, own: Any, noise: Any) -> Any:
@@ -520,7 +509,7 @@ def _(patch: Patches) -> None:
     TOTALS,
     "logsum",
     "geomean",
-    tests="tests/plan/test_stretch.py",
+    tests="tests/plan/totals/test_sensitivity_stretch.py",
 )
 def _(patch: Patches) -> None:
     patch.everywhere(stretch.even, lambda old, *given: old(*given) // 2)
@@ -543,7 +532,7 @@ def _(patch: Patches) -> None:
         twice = replace(first, first=2 * first.first, each=2 * first.each, last=2 * first.last)
         return (replace(sums[0], lattice=twice), *sums[1:]), columns, change
 
-    from pandas_blowfish.plan.totals import Totals
+    from pandas_blowfish.plan.totals.question import Totals
 
     patch.wrap(Totals, "_found", found)
 
@@ -846,11 +835,11 @@ def _(patch: Patches) -> None:
     COUNTING,
     "hist, filtered to what is exact",
     "hist, filtered",
-    tests="tests/kernel/test_count.py",
+    tests="tests/count/test_tally.py",
 )
 def _(patch: Patches) -> None:
     def unfiltered(old: Any, asked: Any, *given: Any) -> Any:
-        from pandas_blowfish.plan.workload import Tally
+        from pandas_blowfish.plan.tally import Tally
 
         return old(Tally(asked.binnings, asked.shown, None), *given)
 
@@ -863,7 +852,7 @@ def _(patch: Patches) -> None:
     "ranges, ordered",
     "hist, groups of cells",
     "sum",
-    tests="tests/kernel/test_count.py",
+    tests="tests/count/test_tally.py",
 )
 def _(patch: Patches) -> None:
     def encoder(old: Any, column: Any, attribute: Any, **given: Any) -> Any:
@@ -878,7 +867,7 @@ def _(patch: Patches) -> None:
     COUNTING,
     "ranges, ordered",
     "hist, groups of cells",
-    tests="tests/kernel/test_count.py",
+    tests="tests/count/test_tally.py",
 )
 def _(patch: Patches) -> None:
     def tally(old: Any, frame: Any, asked: Any, **given: Any) -> Any:
@@ -893,7 +882,7 @@ def _(patch: Patches) -> None:
     patch.everywhere(count.tally, lambda old, *given, **more: 2 * old(*given, **more), kernel=True)
 
 
-@fault("missing values are counted nowhere", COUNTING, "hist, missing", tests="tests/kernel/test_count.py")
+@fault("missing values are counted nowhere", COUNTING, "hist, missing", tests="tests/count/test_tally.py")
 def _(patch: Patches) -> None:
     def tally(old: Any, frame: Any, asked: Any, **given: Any) -> Any:
         found = old(frame, asked, **given)
@@ -902,7 +891,7 @@ def _(patch: Patches) -> None:
     patch.everywhere(count.tally, tally, kernel=True)
 
 
-@fault("sums weigh the last cell ten times", COUNTING, "sum", "mean", tests="tests/kernel/test_total.py")
+@fault("sums weigh the last cell ten times", COUNTING, "sum", "mean", tests="tests/count/test_weigh.py")
 def _(patch: Patches) -> None:
     def weigh(old: Any, lattice: Any, codes: Any) -> Any:
         weights, kept = old(lattice, codes)
@@ -990,7 +979,7 @@ def _(patch: Patches) -> None:
     POLICIES,
     "hist, listed groups",
     relied=True,
-    tests="tests/policy/test_groups.py",
+    tests="tests/policy/test_secret_groups.py",
 )
 def _(patch: Patches) -> None:
     def split(old: Any, *given: Any) -> Any:
@@ -1000,7 +989,7 @@ def _(patch: Patches) -> None:
     patch.everywhere(groups.group_cells, split, kernel=True)
 
 
-@fault("a chain's rate is doubled", OTHERS, "chain", relied=True, tests="tests/plan/test_quilt.py")
+@fault("a chain's rate is doubled", OTHERS, "chain", relied=True, tests="tests/beyond/test_quilt.py")
 def _(patch: Patches) -> None:
     def doubled(old: Any, *given: Any) -> Any:
         found = old(*given)

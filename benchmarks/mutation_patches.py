@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pandas_blowfish.kernel import check
-from pandas_blowfish.plan import choose, search
+from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.line import search
 
 PACKAGE = "pandas_blowfish"
 KEPT = (f"{PACKAGE}.plan.neighbours", f"{PACKAGE}.plan.law")  # of the slow twin, and of noise alone

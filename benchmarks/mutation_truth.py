@@ -20,13 +20,13 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel import count
+from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.count import tally as count
+from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.neighbours import true_loss
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
-from pandas_blowfish.plan.quilt import sigma
-from pandas_blowfish.plan.stages import Staged
-from pandas_blowfish.plan.strategy.dawa import Dawa
-from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.plan.protocol import Staged
+from pandas_blowfish.plan.tables.mesh import Mesh
 
 _edges: dict[Any, Any] = {}
 Loss = Fraction | float

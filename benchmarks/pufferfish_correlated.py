@@ -14,11 +14,11 @@ from pufferfish_laws import Found, Size, geometric, line, number, percent, root,
 from ranges import progress, table
 
 import pandas_blowfish as bf
+from pandas_blowfish.beyond.examples import ordered_exam
+from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.wasserstein import noisy, quotient_above
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.quilt import sigma
 from pandas_blowfish.policy.domain import integers
-from pandas_blowfish.pufferfish.examples import ordered_exam
-from pandas_blowfish.pufferfish.wasserstein import noisy, quotient_above
 
 KEPT = "Scales keep epsilon, by exact check"
 SHORT = 8  # rows of which all tables are listed

@@ -26,10 +26,10 @@ from pufferfish_laws import (
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.apart import certified
+from pandas_blowfish.beyond.certified import Certified, certify
 from pandas_blowfish.kernel.noise import discrete_laplace
+from pandas_blowfish.kernel.weaker_release import certified
 from pandas_blowfish.policy.domain import integers
-from pandas_blowfish.pufferfish.certified import Certified, certify
 
 ALPHA = "0.001"
 WRONG = Fraction(3, 2)  # odds of the data over those of a wrong prior

@@ -17,11 +17,11 @@ import pandas as pd
 from scipy.linalg import cholesky, eigvalsh
 
 import pandas_blowfish as bf
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dpbench_1d.npz"

@@ -24,17 +24,18 @@ Fraction(2, 1)
 
 from pandas_blowfish import datasets, errors, testing
 from pandas_blowfish.accessor import BlowfishAccessor, of
+from pandas_blowfish.beyond.aggregate import Aggregate
+from pandas_blowfish.beyond.markov import Markov
+from pandas_blowfish.beyond.scenario import Scenario, scenario
+from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.explain.compare import compare
-from pandas_blowfish.explain.secrets import plot_policy as _plot  # noqa: F401  gives policies their pictures
+from pandas_blowfish.explain.policy.picture import plot_policy as _plot  # noqa: F401  gives policies their pictures
 from pandas_blowfish.export import save
-from pandas_blowfish.kernel.ledger import Budget, Ledger
+from pandas_blowfish.facts.declared import Box, Count, Marginal
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.aggregate import Aggregate
 from pandas_blowfish.policy.attach import attach
-from pandas_blowfish.policy.constraint import Box, Count, Marginal
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.markov import Markov
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.secret import (
     absolute_error,
@@ -46,7 +47,6 @@ from pandas_blowfish.policy.secret import (
     threshold,
 )
 from pandas_blowfish.protected import Protected, protect
-from pandas_blowfish.pufferfish.scenario import Scenario, scenario
 from pandas_blowfish.queries.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import pandas as pd
 
+from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.kernel.ledger import Budget, Ledger
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.assign import assign
 from pandas_blowfish.queries.glance import frame_html, frame_text
@@ -157,7 +157,7 @@ class BlowfishAccessor(Verbs):
         Returns:
             The Axes.
         """
-        from pandas_blowfish.explain.plot import plot
+        from pandas_blowfish.explain.release.plot import plot
 
         return plot(self._frame, ax=ax, level=level, columns=columns)
 
@@ -174,8 +174,8 @@ class BlowfishAccessor(Verbs):
         Returns:
             The file written.
         """
-        from pandas_blowfish.explain.report import page_path, write_page
-        from pandas_blowfish.queries.account import account
+        from pandas_blowfish.explain.report.account import account
+        from pandas_blowfish.explain.report.page import page_path, write_page
 
         source, target = self._opened(), page_path(path)
         return write_page(account(source.ledger, source.dataset.name, of, releases), target)

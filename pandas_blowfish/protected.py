@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.accessor import BlowfishAccessor
+from pandas_blowfish.books.ledger import Ledger
+from pandas_blowfish.count.readers.tables import opened
+from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import FrameError, NotProtectedError
-from pandas_blowfish.kernel.ledger import Ledger
-from pandas_blowfish.kernel.seal import Frame
-from pandas_blowfish.kernel.tables import opened
 from pandas_blowfish.queries.protect import protect as bind
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.types import Epsilon

@@ -12,16 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
+from pandas_blowfish.books.receipt import reading, require_form, require_parts
 from pandas_blowfish.errors import FrameError, NotReleasedError
-from pandas_blowfish.infer.solved import Solved
-from pandas_blowfish.infer.total import total_interval
+from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.receipt import reading, require_form, require_parts
+from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
-Floats = NDArray[np.float64]
 
 
 PARTS = {  # of a receipt, as its views group them

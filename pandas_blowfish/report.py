@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.accessor import of
+from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.kernel.ledger import Ledger
 
 
 def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any = ()) -> Path:
@@ -42,8 +42,11 @@ def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any 
         ...     bf.report(book, folder + "/report.html").name
         'report.html'
     """
-    from pandas_blowfish.explain.report import page_path, write_page  # here: importing the library stays fast
-    from pandas_blowfish.queries.account import account
+    from pandas_blowfish.explain.report.account import account
+    from pandas_blowfish.explain.report.page import (  # here: importing the library stays fast
+        page_path,
+        write_page,
+    )
 
     target = page_path(path)
     if not isinstance(ledger, (Ledger, str, os.PathLike)):

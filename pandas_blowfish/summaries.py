@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.plan.clusters import require_clusters
+from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.logsum import plan_geomean, plan_logsum

@@ -7,17 +7,23 @@ from typing import Any, overload
 
 import pandas as pd
 
+from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.pufferfish.scenario import Scenario
-from pandas_blowfish.queries.again import cumhist_again, hist_again, quantile_again, range_again
 from pandas_blowfish.queries.answer import answer, answers
-from pandas_blowfish.queries.apart import answer_apart, is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
+from pandas_blowfish.queries.free import cumhist_again, hist_again, quantile_again, range_again
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
+from pandas_blowfish.queries.weaker_promise import (
+    answer_apart,
+    is_sized,
+    is_told,
+    plan_told,
+    plan_wasserstein,
+)
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import released
 from pandas_blowfish.summaries import Summaries

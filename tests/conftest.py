@@ -27,23 +27,23 @@ from oracle.policies import (
 )
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel import ledger
-from pandas_blowfish.plan import choose, search
-from pandas_blowfish.plan.boxes import Boxes
+from pandas_blowfish.books import ledger
+from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.line import Line, line
-from pandas_blowfish.plan.measurement import Measurement
-from pandas_blowfish.plan.nest import Layout
+from pandas_blowfish.plan.line import search
+from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.hierarchical import longest_segment
+from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.space import Space
-from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.stages import Step
-from pandas_blowfish.plan.strategy.hierarchical import longest_segment
-from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.plan.protocol import Measurement, Step
+from pandas_blowfish.plan.tables.boxes import Boxes
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain, from_dict
-from pandas_blowfish.policy.product import RecordGraph
+from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.queries.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -124,7 +124,7 @@ def session(tmp_path, monkeypatch):
     from matplotlib import pyplot
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pandas_blowfish.kernel.ledger._DEFAULT", {})
+    monkeypatch.setattr("pandas_blowfish.books.ledger._DEFAULT", {})
     modules, environment = dict(sys.modules), dict(os.environ)
     yield {"__name__": "__main__"}
     pyplot.close("all")

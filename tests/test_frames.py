@@ -13,6 +13,7 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.books import sealkey
 from pandas_blowfish.errors import (
     ArgumentError,
     BudgetMismatchError,
@@ -25,7 +26,6 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     UnknownDatasetError,
 )
-from pandas_blowfish.kernel import sealkey
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain(

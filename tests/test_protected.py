@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.count.readers import engine
 from pandas_blowfish.errors import (
     ArgumentError,
     BlowfishError,
@@ -21,7 +22,7 @@ from pandas_blowfish.errors import (
     PolicyMismatchError,
     StaleFrameError,
 )
-from pandas_blowfish.kernel import engine, measure
+from pandas_blowfish.kernel import measure
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 pa = pytest.importorskip("pyarrow")

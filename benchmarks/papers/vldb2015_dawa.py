@@ -16,13 +16,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from ranges import FULL, policy_of
 
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.buckets import bucketed, partition
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.choose import reread
+from pandas_blowfish.plan.line.dawa import PARTITION_SHARE, Dawa
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.strategy.dawa import PARTITION_SHARE, Dawa
+from pandas_blowfish.plan.shape.solve import solve
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

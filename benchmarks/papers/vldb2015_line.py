@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ranges import FULL, policy_of
 from scipy.optimize import isotonic_regression
 
-from pandas_blowfish.infer.simplex import shape
 from pandas_blowfish.kernel.noise import discrete_laplace
+from pandas_blowfish.plan.shape.simplex import shape
 from papers.experiment import OURS, Experiment, Found, Progress, Size
 from papers.vldb2015_dawa import PublicCode, dawa
 from papers.vldb2015_line_claims import claims_of_hist, claims_of_range, claims_of_theta4

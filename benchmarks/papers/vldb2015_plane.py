@@ -10,9 +10,9 @@ import pandas as pd
 from boxes import Privelet, gathered, nested_squares, policy_of, random_boxes, sums
 from numpy.typing import NDArray
 
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.measure import _noisy
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.shape.solve import solve
 from papers.experiment import OURS, Claim, Experiment, Found, Progress, Size, archive, span, verdict
 from papers.vldb2015_dawa import PublicCode, dawa, hilbert
 from papers.vldb2015_line_claims import CODE, DAWA, SHOWN, about_dawa

@@ -16,17 +16,17 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.accessor import BlowfishAccessor, of
+from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import exits, writing
 from pandas_blowfish.cli.jobs import Job, read_job
 from pandas_blowfish.cli.look import read_policy
 from pandas_blowfish.cli.planning import Planned, plan_all, require_budget
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.cli.turn import alone, unbroken
+from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
-from pandas_blowfish.intake import files
-from pandas_blowfish.kernel.ledger import Dataset, Ledger
-from pandas_blowfish.kernel.reprice import policy_of
-from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.protect import check_arguments, require_bound
 from pandas_blowfish.release import receipt_of

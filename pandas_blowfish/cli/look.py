@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.cli import exits, places
+from pandas_blowfish.cli import exits
+from pandas_blowfish.cli import outputs as places
 from pandas_blowfish.cli.phrases import in_shell
 from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.intake import files
 from pandas_blowfish.kernel.measure import require_drawable
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.skeleton import skeleton
+from pandas_blowfish.policy.serialise import skeleton
 from pandas_blowfish.queries import curate
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.text import parse_call
 
 GUESSED = "CSV: types guessed from the first lines"
 PRIVATE = "these numbers are exact and private: for the curator, not for logs"

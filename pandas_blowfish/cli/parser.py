@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from pandas_blowfish.cli import batch, books, exits, look
+from pandas_blowfish.cli import batch, exits, look
+from pandas_blowfish.cli import ledger_commands as books
 from pandas_blowfish.policy.lint import KINDS
 from pandas_blowfish.queries.protect import OUTSIDE
 from pandas_blowfish.version import __version__

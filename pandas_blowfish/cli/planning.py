@@ -13,9 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.cli import places, writing
-from pandas_blowfish.cli.books import telling
+from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.reprice import policy_of
+from pandas_blowfish.cli import outputs as places
+from pandas_blowfish.cli import writing
 from pandas_blowfish.cli.jobs import Ask, Job
+from pandas_blowfish.cli.ledger_commands import telling
 from pandas_blowfish.errors import (
     ArgumentError,
     BlowfishError,
@@ -24,17 +27,15 @@ from pandas_blowfish.errors import (
     NameTakenError,
     OnceError,
 )
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.export import files_of
-from pandas_blowfish.kernel.ledger import Dataset, Ledger
 from pandas_blowfish.kernel.measure import require_drawable
-from pandas_blowfish.kernel.reprice import policy_of
-from pandas_blowfish.plan.clusters import require_clusters
+from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.call import parse_call
 from pandas_blowfish.queries.marginal import table_keys
 from pandas_blowfish.queries.planner import Planner
+from pandas_blowfish.queries.text import parse_call
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from pandas_blowfish.count.place import Ints
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
-from pandas_blowfish.kernel.place import Ints
-from pandas_blowfish.plan.strategy.dawa import CONTINUES, Dawa
+from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
 
 
 def bucketed(dawa: Dawa, exact: Ints) -> Ints:

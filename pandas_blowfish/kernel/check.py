@@ -16,24 +16,23 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.beyond.aggregate import Aggregate
+from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.count.probe import probe, value_in
+from pandas_blowfish.count.tally import counted
 from pandas_blowfish.errors import UnsoundPlanError
-from pandas_blowfish.kernel.count import counted
-from pandas_blowfish.kernel.edges import Edges, Listing, closure_of, drawn_within, edges_of
-from pandas_blowfish.kernel.moves import Random
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.integer_kernel import independent
+from pandas_blowfish.facts.moved import KNOWN, UNTOUCHED, moved
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.measurement import Checkable
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.quilt import sigma
+from pandas_blowfish.plan.protocol import Checkable, Staged, Step
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.stages import Staged, Step
-from pandas_blowfish.policy.aggregate import Aggregate
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.graph import Ints
-from pandas_blowfish.policy.lattice import independent
-from pandas_blowfish.policy.moved import KNOWN, UNTOUCHED, moved
+from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, drawn_within, edges_of
+from pandas_blowfish.policy.graph.moves import Random
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.probe import probe, value_in
 
 SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
 DRAWN = 20_000  # edges that are tried where not every one is

@@ -12,6 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from pandas_blowfish.books.ledger import Budget, Dataset, Entry, Ledger
+from pandas_blowfish.books.reprice import policy_of, recorded
+from pandas_blowfish.books.rules import ONCE, Rule
+from pandas_blowfish.books.sealkey import keyed
+from pandas_blowfish.count.place import Ints
+from pandas_blowfish.count.seal import Frame, unsealed
+from pandas_blowfish.count.tally import contradicted, counted
 from pandas_blowfish.errors import (
     FactMismatchError,
     NameTakenError,
@@ -20,24 +27,17 @@ from pandas_blowfish.errors import (
     TestNoiseError,
     UnsoundPlanError,
 )
+from pandas_blowfish.facts.moved import KNOWN
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
 from pandas_blowfish.kernel.check import Check
-from pandas_blowfish.kernel.count import contradicted, counted
-from pandas_blowfish.kernel.ledger import Budget, Dataset, Entry, Ledger
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
-from pandas_blowfish.kernel.place import Ints
-from pandas_blowfish.kernel.reprice import policy_of, recorded
-from pandas_blowfish.kernel.rules import ONCE, Rule
-from pandas_blowfish.kernel.seal import Frame, unsealed
-from pandas_blowfish.kernel.sealkey import keyed
-from pandas_blowfish.plan.closure import closure
+from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.stages import Staged
-from pandas_blowfish.plan.strategy.dawa import Dawa
-from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.plan.tables.mesh import Mesh
+from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.moved import KNOWN
 from pandas_blowfish.policy.policy import Policy
 
 LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with adding

@@ -13,26 +13,25 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from pandas_blowfish.beyond.chain_plan import rate_of
+from pandas_blowfish.beyond.total_plan import plan_type
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.plan.chained import rate_of
-from pandas_blowfish.plan.guarded import plan_type
-from pandas_blowfish.plan.line import Line, line
-from pandas_blowfish.plan.marginals import JOINT, RESIDUAL
-from pandas_blowfish.plan.measurement import Measurement
-from pandas_blowfish.plan.nest import Layout
+from pandas_blowfish.facts.moved import KNOWN
+from pandas_blowfish.plan.line import cells, haar, hierarchical, ordered, ordered_hierarchical
+from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.runs import Nested
+from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
+from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.question import Question
-from pandas_blowfish.plan.search import VERY_LONG, search, shorter
-from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.strategy import cells, haar, hierarchical, ordered, ordered_hierarchical
-from pandas_blowfish.plan.strategy.dawa import Dawa
-from pandas_blowfish.plan.strategy.identity import Identity
-from pandas_blowfish.plan.strategy.mesh import Mesh
-from pandas_blowfish.plan.strategy.nested import Nested
-from pandas_blowfish.plan.strategy.tree import Tree
-from pandas_blowfish.plan.workload import MAX_TOGETHER, Tally
-from pandas_blowfish.policy.moved import KNOWN
+from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.mesh import Mesh
+from pandas_blowfish.plan.tables.question import JOINT, RESIDUAL
+from pandas_blowfish.plan.tally import MAX_TOGETHER, Tally
 from pandas_blowfish.policy.policy import Policy
 
 NESTED: dict[str, Callable[[Line], list[Layout]]] = {

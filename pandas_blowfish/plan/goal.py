@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.policy.exact import exact
-from pandas_blowfish.policy.instant import span_ns
+from pandas_blowfish.exact.instant import span_ns
+from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.plan import Plan

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
-from pandas_blowfish.policy.graph import Ints
 
 LIMIT = 2**61  # no row weighs more: clamping moves two weights no further apart
 FINEST = 2**10  # parts of a step: a finer unit would leave too few bits for sums and their noise

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.policy.exact import exact
+from pandas_blowfish.exact.number import exact
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
 

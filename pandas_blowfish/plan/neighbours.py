@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Bools, Ints
+from pandas_blowfish.facts.declared import Constraint, Known
 from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Attribute, Grid
-from pandas_blowfish.policy.constraint import Constraint, Known
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Atom, Condition, parse
-from pandas_blowfish.policy.graph import Ints
 from pandas_blowfish.policy.policy import Policy
 
-Bools = NDArray[np.bool_]
 MAX_PAIRS = 10**9  # of tables that are compared
 MAX_CHUNK = 4 * 10**6
 MAX_CODE = 2**62
@@ -70,7 +69,7 @@ def neighbours(policy: Policy, rows: int) -> tuple[Change, ...]:
         rows: How many individuals there are; with presence each may be absent.
 
     Examples:
-        >>> from pandas_blowfish.policy.constraint import Count
+        >>> from pandas_blowfish.facts.declared import Count
         >>> from pandas_blowfish.policy.domain import integers
         >>> known = Policy(Domain((integers("x", 0, 2),)), constraints=[Count("x == 0")])
         >>> sorted({change.moved for change in neighbours(known, 2)})

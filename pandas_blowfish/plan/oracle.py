@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.instant import span_ns
+from pandas_blowfish.exact.number import exact
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
-from pandas_blowfish.policy.exact import exact
-from pandas_blowfish.policy.graph import Ints
-from pandas_blowfish.policy.instant import span_ns
 from pandas_blowfish.policy.policy import Policy
 
 

@@ -17,23 +17,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
-from pandas_blowfish.plan.call import call_text
+from pandas_blowfish.exact.number import epsilon_of, plain
+from pandas_blowfish.plan.call_text import call_text
+from pandas_blowfish.plan.clusters.counted import Counted
+from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.goal import epsilon_for
-from pandas_blowfish.plan.measurement import Measurement
+from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.oracle import edge_loss
 from pandas_blowfish.plan.price import Price
-from pandas_blowfish.plan.question import Question
+from pandas_blowfish.plan.protocol import Measurement, Question, Staged
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.stages import Staged
-from pandas_blowfish.plan.strategy.counted import Counted
-from pandas_blowfish.plan.strategy.dawa import Dawa
-from pandas_blowfish.plan.strategy.mesh import Mesh, mesh_loss
-from pandas_blowfish.plan.strategy.total import Sums
-from pandas_blowfish.plan.synopsis import Synopsis
-from pandas_blowfish.plan.workload import Tally
+from pandas_blowfish.plan.tables.mesh import Mesh, mesh_loss
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.sums import Sums
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import epsilon_of, plain
 from pandas_blowfish.policy.policy import Policy
 
 MAX_SHOWN = 8  # scales that a plan spells out

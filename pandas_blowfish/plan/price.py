@@ -11,13 +11,13 @@ from functools import cached_property, lru_cache
 
 import pandas as pd
 
+from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
+from pandas_blowfish.facts.moved import KNOWN, MOST, UNTOUCHED, Moved, moved
+from pandas_blowfish.facts.signature import signatures_of
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.workload import Tally
-from pandas_blowfish.policy.constraint_graph import ConstraintGraph, constraint_graph
-from pandas_blowfish.policy.moved import KNOWN, MOST, UNTOUCHED, Moved, moved
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.secret import full, public
-from pandas_blowfish.policy.signature import signatures_of
 
 FEW = 12  # facts whose own cost a plan spells out
 

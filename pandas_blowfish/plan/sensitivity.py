@@ -2,18 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.plan.classes import moves_of
-from pandas_blowfish.plan.workload import Binning, Tally
-from pandas_blowfish.policy.cubes import Cubes
-from pandas_blowfish.policy.graph import Ints, connect
-from pandas_blowfish.policy.offsets import OffsetBall
-from pandas_blowfish.policy.product import Block, RecordGraph
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.facts.touched import BlockMoves, Table, block_moves
+from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.policy.graph.cubes import Cubes
+from pandas_blowfish.policy.graph.offsets import OffsetBall
+from pandas_blowfish.policy.graph.records import Block, RecordGraph
+from pandas_blowfish.policy.graph.secret_graph import connect
+
+
+def counts_loss(tally: Tally, own: ExactParts, scale: Fraction, graph: RecordGraph) -> Fraction | None:
+    """Return what counts of bins lose over a graph that holds every edge they were planned under.
+
+    None where an exact count, or total, may change.
+
+    Args:
+        tally: The bins.
+        own: What is exact under the edges planned for.
+        scale: The noise of all other counts.
+        graph: More edges.
+
+    Proof note:
+        Requires: `graph` holds every edge that `own` and `scale` were planned under.
+        Ensures:  the result is at least the loss of every edge of `graph`.
+        Because:  noisy counts change by `tally_sensitivity` at most; exact ones, and totals, do not where
+                  they are exact under `graph`, too.
+        Checked:  tests/plan/test_worst_case.py::test_at_least_every_pair
+    """
+    known = own.totals or own.alone.any()
+    rows = own.totals == 1 and not own.total_of.any() and counts_all(graph, tally)
+    if known and not rows and not stay(own, exact_parts(graph, tally)):
+        return None
+    change = tally_sensitivity(graph, tally)
+    if change and not scale:
+        return None
+    return change / scale if change else Fraction(0)
+
+
+def still_exact(tally: Tally, own: ExactParts, graph: RecordGraph) -> bool:
+    """Tell whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
+    return not (own.totals or own.alone.any()) or counts_loss(tally, own, Fraction(1), graph) is not None
+
+
+def counts_all(graph: RecordGraph, tally: Tally) -> bool:
+    """Tell whether every row is in some bin, and how many rows there are is public."""
+    kept = tally.condition is None and not graph.presence
+    return kept and all(int(marks.min()) >= 0 for marks in tally.marks)
+
+
+def stay(own: ExactParts, wider: ExactParts) -> bool:
+    """Tell whether what is exact under some edges is exact, too, under those of a graph that holds them."""
+    inside = own.total_of >= 0
+    joined = wider.total_of[inside]
+    if (own.alone & ~wider.alone).any() or (joined < 0).any():
+        return False
+    mine, theirs = np.bincount(own.total_of[inside]), np.bincount(wider.total_of[wider.total_of >= 0])
+    return bool((mine[own.total_of[inside]] == theirs[joined]).all())  # as many bins are joined
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoves:
+    """What an edge may do to a row, by the classes of its cells on one axis.
+
+    Attributes:
+        between: Classes joined when the row moves along the axis and keeps its line.
+        across: The same when it also changes its line.
+        across_still: Classes whose rows can change the line without moving along the axis.
+        leave: From a counted class to one where it is not counted, moving along the axis.
+        leave_still: Classes whose rows can stop being counted without moving along the axis.
+    """
+
+    between: Table
+    across: Table
+    across_still: Table
+    leave: Table
+    leave_still: Table
+
+
+def moves_of(blocks: Sequence[Block], tally: Tally) -> BlockMoves:
+    """Return what edges of some blocks do to the filter classes of a tally."""
+    classes = dict(zip(tally.domain.columns, tally.sieve.classes, strict=True))
+    marks = {
+        column: np.maximum(each, 0) for column, each in zip(tally.domain.columns, tally.marks, strict=True)
+    }
+    return block_moves(blocks, classes, marks)
+
+
+def class_moves(graph: RecordGraph, tally: Tally, axis: int) -> ClassMoves:
+    """Return what edges can do to a row, for an axis that is a block of its own.
+
+    Proof note:
+        Requires: the axis' column alone is a block of the graph.
+        Ensures:  each table is true exactly where some choice of the other columns allows the move,
+                  but `between` may also hold where the row must change its line, which loses more.
+        Because:  blocks move independently, at most `limit` of them: the moves the other blocks are
+                  forced to, one more to change the line if none of those does, and one for the axis.
+        Checked:  tests/plan/line/test_axis.py::test_losses_match_enumeration
+    """
+    name = tally.domain.columns[axis]
+    others = moves_of([block for block in graph.blocks if name not in block.columns], tally)
+    place = {column: rank for rank, column in enumerate(tally.domain.columns)}
+    passes = np.transpose(tally.sieve.passes, [*(place[column] for column in others.columns), axis])
+    passes = passes.reshape(-1, tally.sieve.passes.shape[axis])
+
+    def joined(start: Table, link: Table, end: Table) -> Table:
+        return np.asarray((start.T.astype(float) @ link.astype(float) @ end.astype(float)) > 0)
+
+    limit = graph.limit
+    can_move, can_stay = others.within(limit - 1), others.within(limit)
+    return ClassMoves(
+        joined(passes, can_move, passes),
+        joined(passes, others.changing(limit - 1), passes),
+        np.diagonal(joined(passes, others.changing(limit), passes)).copy(),
+        joined(passes, can_move, ~passes),
+        np.diagonal(joined(passes, can_stay, ~passes)).copy(),
+    )
 
 
 def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
@@ -24,10 +134,10 @@ def tally_sensitivity(graph: RecordGraph, tally: Tally) -> Fraction:
         tally: Counts over bins of the cells that pass its filter, each cell in at most one.
 
     Examples:
-        >>> from pandas_blowfish.policy.graph import Cliques
-        >>> from pandas_blowfish.policy.product import Block
+        >>> from pandas_blowfish.policy.graph.secret_graph import Cliques
+        >>> from pandas_blowfish.policy.graph.records import Block
         >>> from pandas_blowfish.policy.domain import Domain, integers
-        >>> from pandas_blowfish.plan.workload import tally
+        >>> from pandas_blowfish.plan.tally import tally
         >>> age = tally(Domain((integers("age", 0, 9),)), ["age"], None)
         >>> tally_sensitivity(RecordGraph((Block(("age",), Cliques.full(10)),)), age)
         Fraction(2, 1)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.policy.expression import Condition, signatures, truth
-from pandas_blowfish.policy.graph import Ints
 
 MAX_CLASSES = 3_000
 

@@ -3,12 +3,134 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from pandas_blowfish.errors import ArgumentError, SchemaError
-from pandas_blowfish.policy.agree import require_agreement
-from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.schema import is_schema
+from pandas_blowfish.errors import ArgumentError, AttachedPolicyError, SchemaError
+from pandas_blowfish.exact.instant import span_text
+from pandas_blowfish.markup import one_line
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.margin import logged
+from pandas_blowfish.policy.schema import is_schema, lists_values, read, stated_columns
+from pandas_blowfish.policy.stated import thaw
+
+if TYPE_CHECKING:
+    from pandas_blowfish.policy.policy import Policy
+
+
+TABLE = "table"  # what differs of no column in particular
+LONG = 160  # characters of what one side says
+Differences = dict[str, tuple[str, str]]
+
+
+def require_agreement(schema: Any, policy: Policy) -> None:
+    """Refuse a policy that is not one of this schema, as the schema is now.
+
+    A column without blowfish metadata states cells only: of its secret the policy is the only statement.
+
+    Raises:
+        AttachedPolicyError: With what the schema and the policy say of each column that differs.
+
+    Proof note:
+        Requires: the schema and the policy; facts are left aside on both sides, for a schema states none.
+        Ensures:  the same cells; and every pair of records that differ in columns with metadata only, by a
+                  pair that each column's metadata protects (all of them at once too), is a neighbouring pair
+                  of the policy without its facts.
+        Because:  the records differ in blocks of the policy that hold such columns. Within a block the policy
+                  implies the metadata, column by column, and as many blocks as there are may change at once.
+                  With facts inclusion is not safety (two policies with the same facts are compared by what
+                  they cost), so only what a schema can state is compared.
+        Checked:  tests/policy/test_attach_agree.py::test_agreement_matches_enumeration
+    """
+    domain, own = read(schema, _steps(schema, policy.domain))
+    stated = stated_columns(schema)
+    now = logged(domain, {name: secret for name, secret in own.items() if name in stated})
+    found = _cells(now, policy.domain)
+    if not found:
+        found = _secrets(now, {name: own[name] for name in now.columns if name in stated}, policy)
+    if found:
+        raise AttachedPolicyError(found)
+
+
+def _steps(schema: Any, domain: Domain) -> dict[str, Any]:
+    """Return the policy's steps, for columns that state none themselves."""
+    listed = lists_values(schema)
+    return {
+        each.name: span_text(each.step) if each.kind == "datetime" else each.step
+        for each in domain
+        if (isinstance(each, Grid) or (isinstance(each, Unbounded) and not each.log))
+        and each.name not in listed
+    }
+
+
+def _cells(now: Domain, then: Domain) -> Differences:
+    """Return the columns that are not there on both sides, or have other cells."""
+    ours, theirs = ({each.name: each for each in domain} for domain in (now, then))
+    found: Differences = {}
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        one, two = ours.get(name), theirs.get(name)
+        if one is None or two is None:
+            found[name] = (
+                "no such column with cells" if one is None else _described(one),
+                "no such column" if two is None else _described(two),
+            )
+        elif one != two:
+            found[name] = _apart(one, two)
+    return found
+
+
+def _secrets(domain: Domain, own: Mapping[str, Mapping[str, Any]], policy: Policy) -> Differences:
+    """Return the columns whose metadata protects a pair that the policy does not."""
+    found: Differences = {}
+    told = {name: secret for name, secret in own.items() if secret["secret"] != "public"}
+    moving = 0
+    for columns, secret in policy.secrets.items():
+        if not set(columns) & set(told):
+            continue
+        part = Domain(tuple(domain[name] for name in columns))
+        stated = {(name,): dict(told.get(name, {"secret": "public"})) for name in columns}
+        attached, said = (type(policy)(part, secrets=each) for each in ({columns: thaw(secret)}, stated))
+        counted = {name for block in said.graph.blocks for name in block.columns}
+        moving += counted < set(columns) or any(block.graph.edge_count for block in said.graph.blocks)
+        if not attached.implies(said):
+            one = ", ".join(_told(own[name]) for name in columns if name in told)
+            found[", ".join(columns)] = (one, _told(secret))
+    if found:
+        return found
+    if policy.graph.moves is not None and policy.graph.moves < moving:
+        many = f"secrets of {moving} columns or blocks, which may all change at once"
+        return {TABLE: (many, f"neighbors={policy.neighbors!r}: only {policy.graph.moves} at a time")}
+    if policy.aggregates and told:
+        return {TABLE: ("secrets of its rows", f"the total {policy.aggregates[0].text} alone is secret")}
+    return {}
+
+
+def _described(attribute: Attribute) -> str:
+    missing = ", nullable" * attribute.nullable
+    ranked = ", ordered" * (isinstance(attribute, Values) and attribute.ranked)
+    return one_line(f"{attribute.kind} {attribute.describe()}{ranked}{missing}", LONG)
+
+
+def _apart(one: Attribute, two: Attribute) -> tuple[str, str]:
+    """Return two columns in words that differ."""
+    said = _described(one), _described(two)
+    if said[0] == said[1] and isinstance(one, Values) and isinstance(two, Values):
+        pairs = zip(one.values, two.values, strict=False)
+        place = next((number for number, (a, b) in enumerate(pairs) if a != b), min(one.cells, two.cells))
+        ends = [repr(each.values[place]) if place < each.cells else "none" for each in (one, two)]
+        return (
+            f"value {place + 1} is {one_line(ends[0], 60)}",
+            f"value {place + 1} is {one_line(ends[1], 60)}",
+        )
+    return said
+
+
+def _told(secret: Mapping[str, Any]) -> str:
+    """Return a secret as it is written."""
+    given = thaw(secret)
+    kind = given.pop("secret")
+    return one_line(f"{kind}({', '.join(f'{key}={value!r}' for key, value in given.items())})", LONG)
 
 
 def attach(schema: Any, policy: Policy) -> Any:
@@ -25,6 +147,8 @@ def attach(schema: Any, policy: Policy) -> Any:
     Raises:
         AttachedPolicyError: They differ; the message shows both sides, column by column.
     """
+    from pandas_blowfish.policy.policy import Policy  # here: a policy reads the schema it is attached to
+
     if not isinstance(policy, Policy):
         raise ArgumentError("policy", "not a bf.Policy")
     if not is_schema(schema):

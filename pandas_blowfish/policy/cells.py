@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.policy.graph import Ints
+from pandas_blowfish.exact.arrays import Ints
 
 NO_VALUE = int(np.iinfo(np.int64).min)  # the missing cell of a column without bounds, which has no last cell
 

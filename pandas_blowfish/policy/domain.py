@@ -20,10 +20,9 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.column import is_missing, meant
-from pandas_blowfish.policy.exact import canonical_value, exact, plain
-from pandas_blowfish.policy.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
+from pandas_blowfish.exact.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
+from pandas_blowfish.exact.number import canonical_value, exact, plain
+from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values, is_missing, meant
 
 KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
 MAX_EDGES = 10**8  # of float cells that are listed

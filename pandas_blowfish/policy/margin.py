@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError, SecretError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.instant import span_ns, span_text
+from pandas_blowfish.exact.logarithm import FINEST, log_reach, log_step
+from pandas_blowfish.exact.number import exact, plain
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values
-from pandas_blowfish.policy.ball import Ball
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import exact, plain
-from pandas_blowfish.policy.graph import Ints
-from pandas_blowfish.policy.instant import span_ns, span_text
-from pandas_blowfish.policy.logs import FINEST, log_reach, log_step
+from pandas_blowfish.policy.graph.ball import Ball
 
 ABSOLUTE, RELATIVE = "absolute_error", "relative_error"
 MARGINS = (ABSOLUTE, RELATIVE)

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
+from pandas_blowfish.beyond.aggregate import Aggregate, aggregates_of, apart_from, contained
+from pandas_blowfish.beyond.markov import Markov, chain_of
 from pandas_blowfish.errors import ArgumentError, SchemaError
-from pandas_blowfish.policy import words
-from pandas_blowfish.policy.aggregate import Aggregate, aggregates_of, apart_from, contained
-from pandas_blowfish.policy.agree import require_agreement
-from pandas_blowfish.policy.consistent import consistent_facts
-from pandas_blowfish.policy.constraint import Constraint, facts_of
+from pandas_blowfish.facts.consistent import consistent_facts
+from pandas_blowfish.facts.declared import Constraint, facts_of
+from pandas_blowfish.facts.fact import Fact
+from pandas_blowfish.policy import describe as words
+from pandas_blowfish.policy.attach import require_agreement
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.fact import Fact
-from pandas_blowfish.policy.form import load_yaml, read_form, to_form
+from pandas_blowfish.policy.graph.records import Block, RecordGraph
 from pandas_blowfish.policy.lint import Findings, lint
 from pandas_blowfish.policy.margin import alone, logged, reduced
-from pandas_blowfish.policy.markov import Markov, chain_of
 from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
-from pandas_blowfish.policy.product import Block, RecordGraph
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
+from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form
 from pandas_blowfish.policy.stated import (
     Columns,
     blocks_of,
@@ -34,7 +34,6 @@ from pandas_blowfish.policy.stated import (
     steps_of,
     thaw,
 )
-from pandas_blowfish.policy.yaml import dump_yaml
 
 if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, SecretError
+from pandas_blowfish.exact.number import canonical, exact, plain
 from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.domain import Domain, read_step
-from pandas_blowfish.policy.exact import canonical, exact, plain
-from pandas_blowfish.policy.joint import build_joint
-from pandas_blowfish.policy.product import Block
+from pandas_blowfish.policy.graph.joint import build_joint
+from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.secret import METRICS, build, fit, keys_of
 
 Columns = tuple[str, ...]

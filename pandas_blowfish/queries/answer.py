@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.books.ledger import Dataset
+from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import ArgumentError, NameTakenError
-from pandas_blowfish.infer.solve import solve
-from pandas_blowfish.infer.solved import Solved
-from pandas_blowfish.kernel.ledger import Dataset
 from pandas_blowfish.kernel.measure import Measured, measure
-from pandas_blowfish.kernel.reprice import policy_of
 from pandas_blowfish.plan.choose import priced, reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.shape.solve import solve
+from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
-from pandas_blowfish.pufferfish.apart import Apart
 from pandas_blowfish.queries.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__

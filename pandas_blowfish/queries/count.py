@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, strategy_name
 
 
 def plan_count(

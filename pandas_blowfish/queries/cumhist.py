@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.axis import one_column, prefixes
-from pandas_blowfish.queries.names import strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.ordered_column import one_column, prefixes
+from pandas_blowfish.queries.scope import Scope, strategy_name
 from pandas_blowfish.release import with_receipt
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.kernel import count, tables
+from pandas_blowfish.count import tally as count
+from pandas_blowfish.count.readers import tables
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.protect import as_policy, check_arguments

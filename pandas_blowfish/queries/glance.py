@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pandas_blowfish import markup
+from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.state import latest
 from pandas_blowfish.errors import BlowfishError, LedgerError, NotProtectedError
-from pandas_blowfish.kernel.chain import Entry
-from pandas_blowfish.kernel.ledger import Budget, Ledger
-from pandas_blowfish.kernel.state import latest
 from pandas_blowfish.markup import Html
+from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.words import policy_html
 from pandas_blowfish.queries.protect import opened
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt

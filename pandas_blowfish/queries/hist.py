@@ -6,17 +6,16 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.marginals import Marginals
+from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.question import Question
-from pandas_blowfish.plan.spans import Spans
-from pandas_blowfish.plan.workload import Tally, describe_bins, listed_bins
-from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.plan.protocol import Question
+from pandas_blowfish.plan.tables.question import Marginals
+from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.axis import cells
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.ordered_column import cells
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 
 MAX_COLUMNS, MAX_CELLS = 6, 10**5  # of tables for which differences of two values are considered
 

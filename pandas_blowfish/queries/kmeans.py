@@ -11,21 +11,20 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError, UnboundedColumnError
-from pandas_blowfish.infer.clusters import Clustered
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.exact.arrays import frozen
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.clustering import USUAL, Clustering
+from pandas_blowfish.plan.clusters.question import USUAL, Clustering
+from pandas_blowfish.plan.clusters.solve import Clustered
+from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import extremes, representative
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.space import Space
-from pandas_blowfish.plan.workload import Binning, Tally
+from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.domain import to_dict
-from pandas_blowfish.policy.exact import epsilon_of
-from pandas_blowfish.policy.graph import frozen
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.queries.sum import rows_of
 from pandas_blowfish.release import with_receipt
 

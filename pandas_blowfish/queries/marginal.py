@@ -11,16 +11,15 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.marginals import Marginals
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
+from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.tables.question import Marginals
+from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.release import with_receipt
 
 

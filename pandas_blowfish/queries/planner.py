@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pandas_blowfish import markup
+from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.words import policy_html
-from pandas_blowfish.pufferfish.scenario import Scenario
-from pandas_blowfish.queries.apart import is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
@@ -24,6 +23,7 @@ from pandas_blowfish.queries.quantile import plan_quantile
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.sum import plan_sum
+from pandas_blowfish.queries.weaker_promise import is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
 

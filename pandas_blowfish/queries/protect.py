@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from pandas_blowfish.books import sealkey
+from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.reprice import policy_of, recorded
+from pandas_blowfish.count import seal
+from pandas_blowfish.count import tally as count
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -23,12 +28,9 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     UnknownDatasetError,
 )
-from pandas_blowfish.kernel import count, seal, sealkey
-from pandas_blowfish.kernel.ledger import Dataset, Ledger
+from pandas_blowfish.exact.number import epsilon_of
+from pandas_blowfish.facts.fact import answer_of, cells_of
 from pandas_blowfish.kernel.measure import require_recorded
-from pandas_blowfish.kernel.reprice import policy_of, recorded
-from pandas_blowfish.policy.exact import epsilon_of
-from pandas_blowfish.policy.fact import answer_of, cells_of
 from pandas_blowfish.policy.policy import Policy
 
 OUTSIDE = ("error", "clip")

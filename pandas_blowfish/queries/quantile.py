@@ -6,22 +6,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.infer.monotone import monotone
-from pandas_blowfish.infer.quantile import Axis, quantiles
-from pandas_blowfish.infer.solved import Solved
+from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.line.quantiles import Axis, quantiles
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.exact import epsilon_of, exact
+from pandas_blowfish.plan.shape.monotone import monotone
+from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.axis import one_column, prefixes
-from pandas_blowfish.queries.names import strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.ordered_column import one_column, prefixes
+from pandas_blowfish.queries.scope import Scope, strategy_name
 from pandas_blowfish.release import with_receipt
-
-Floats = NDArray[np.float64]
 
 
 def plan_quantile(

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.plan.boxes import Boxes
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.workload import MAX_LISTED
-from pandas_blowfish.policy.exact import epsilon_of
+from pandas_blowfish.plan.tables.boxes import Boxes
+from pandas_blowfish.plan.tally import MAX_LISTED
 from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.axis import (
+from pandas_blowfish.queries.ordered_column import (
     describe_bounds,
     ordered_attribute,
     range_labels,
@@ -25,8 +25,7 @@ from pandas_blowfish.queries.axis import (
     read_bounds,
     said,
 )
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 
 
 def plan_range(

@@ -7,12 +7,41 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.workload import Tally, tally
-from pandas_blowfish.policy.exact import canonical_value
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
+from pandas_blowfish.exact.number import canonical_value
+from pandas_blowfish.plan.tally import Tally, tally
 from pandas_blowfish.policy.expression import MARKS, Condition, Junction, parse
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import column_names
+
+
+def column_names(columns: Any) -> list[str]:
+    """Return one or several column names as a list, each once.
+
+    Examples:
+        >>> column_names("age"), column_names(("age", "sex"))
+        (['age'], ['age', 'sex'])
+    """
+    if isinstance(columns, str):
+        return [columns]
+    if columns is None:
+        raise ArgumentTypeError("columns", "not given", allowed="a name or a list of names")
+    if isinstance(columns, (pd.Index, np.ndarray)):
+        columns = columns.tolist()
+    if not isinstance(columns, Sequence) or not all(isinstance(column, str) for column in columns):
+        raise ArgumentTypeError("columns", "not column names", allowed="a name or a list of names")
+    if not columns or len(set(columns)) != len(columns):
+        raise ArgumentError("columns", "none, or one of them twice", allowed="one or more different names")
+    return list(columns)
+
+
+def strategy_name(strategy: Any) -> str:
+    """Return the name of a strategy, refusing what is no name at all."""
+    if not isinstance(strategy, str):
+        raise ArgumentTypeError("strategy", "not a name", allowed='"auto" or the name of a strategy')
+    return strategy
 
 
 @dataclass(frozen=True, eq=False)

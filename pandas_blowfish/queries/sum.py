@@ -9,19 +9,16 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, UnboundedColumnError
-from pandas_blowfish.infer.logs import LOGS, exponentials, logs_of
-from pandas_blowfish.infer.middles import facts
-from pandas_blowfish.infer.solved import Solved
-from pandas_blowfish.infer.total import Estimated, instants
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.strategy.total import Sums
-from pandas_blowfish.plan.totals import Totals
+from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.question import Totals
+from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, facts, instants, logs_of
+from pandas_blowfish.plan.totals.sums import Sums
 from pandas_blowfish.policy.attribute import Attribute, Unbounded
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.release import with_receipt
 
 

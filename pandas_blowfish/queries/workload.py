@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.linear import Queries
+from pandas_blowfish.plan.linear.question import Queries
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.policy.exact import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.names import column_names, strategy_name
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 
 MAX_ENTRY = 2**31
 MAX_ANSWERS = 10**7

@@ -8,7 +8,7 @@ from mutation_cases import CASES
 from mutation_faults import FAULTS
 from mutation_patches import injected
 
-from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.tables.identity import Identity
 
 BY_NAME = {fault.name: fault for fault in FAULTS}
 STOPPED = [

@@ -30,10 +30,10 @@ from pufferfish_laws import (
 )
 from pufferfish_sums import off_by
 
+from pandas_blowfish.beyond.certified import certify, law
+from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.quilt import sigma
-from pandas_blowfish.pufferfish.certified import certify, law
 
 TINY = Size(runs=200, quick=True)
 CLAIMS = {  # lines of checks under each table
@@ -88,7 +88,7 @@ def test_another_law_turns_the_verdict(name, capsys, monkeypatch):
 
 
 def _half(counts, told):
-    from pandas_blowfish.kernel.apart import certified
+    from pandas_blowfish.kernel.weaker_release import certified
 
     return certified(counts, replace(told, rate=2 * told.rate))
 

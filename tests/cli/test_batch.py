@@ -11,7 +11,7 @@ import yaml
 
 import pandas_blowfish as bf
 from pandas_blowfish.cli import exits, writing
-from pandas_blowfish.intake import files
+from pandas_blowfish.count.readers import files
 
 AGES, SEXES = "hist('age', epsilon='0.25')", "hist('sex', epsilon=0.5)"
 

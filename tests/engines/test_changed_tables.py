@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.count import fingerprint as spread
+from pandas_blowfish.count.readers.arrow import Batches
+from pandas_blowfish.count.readers.engine import scan_of
+from pandas_blowfish.count.tally import counted
 from pandas_blowfish.errors import EngineError, FrameError, StaleFrameError
-from pandas_blowfish.kernel import spread
-from pandas_blowfish.kernel.batches import Batches
-from pandas_blowfish.kernel.count import counted
-from pandas_blowfish.kernel.engine import scan_of
 from pandas_blowfish.plan.lattice import Total, lattice
-from pandas_blowfish.plan.workload import tally
+from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 duckdb = pytest.importorskip("duckdb")

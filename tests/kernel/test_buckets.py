@@ -11,8 +11,8 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel import buckets as module
 from pandas_blowfish.kernel.buckets import _spread, bucketed, check_buckets, partition
-from pandas_blowfish.plan.strategy.dawa import CONTINUES, Dawa
-from pandas_blowfish.plan.strategy.tree import Tree
+from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
+from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.policy.domain import Domain, integers
 
 

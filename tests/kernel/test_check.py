@@ -16,8 +16,8 @@ from pandas_blowfish.kernel import check as checking
 from pandas_blowfish.kernel import measure as measuring
 from pandas_blowfish.kernel.check import ARGUED, EVERY, Check
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.stages import Staged
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
@@ -234,7 +234,7 @@ def test_a_refused_plan_is_neither_charged_nor_counted(monkeypatch):
     frame = pd.DataFrame({"x": [0, 1, 6]}).blowfish.protect(line(NEAR), epsilon=1)
     monkeypatch.setattr(measuring, "counted", None)
     monkeypatch.setattr(
-        "pandas_blowfish.plan.strategy.identity.tally_sensitivity", lambda graph, tally: Fraction(1)
+        "pandas_blowfish.plan.tables.identity.tally_sensitivity", lambda graph, tally: Fraction(1)
     )
 
     with pytest.raises(UnsoundPlanError, match=r"from \(x=\d\) to \(x=\d\) loses 1, 0.5 is left"):

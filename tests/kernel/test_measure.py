@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.books import log as module_chain
+from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.errors import (
     FactsChangedError,
     InsufficientBudgetError,
@@ -16,9 +18,7 @@ from pandas_blowfish.errors import (
     StaleFrameError,
     TestNoiseError,
 )
-from pandas_blowfish.kernel import chain as module_chain
 from pandas_blowfish.kernel import measure as module
-from pandas_blowfish.kernel.ledger import Ledger
 from pandas_blowfish.kernel.measure import measure
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.policy.domain import Domain, integers

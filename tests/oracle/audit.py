@@ -14,7 +14,7 @@ import numpy as np
 from oracle.cases import Case, random_case
 from oracle.losses import BrokenReleaseError, Chosen, Ints, in_one_round, in_rounds
 from oracle.tap import Draw, Release, tables
-from pandas_blowfish.plan.stages import Staged
+from pandas_blowfish.plan.protocol import Staged
 
 HUGE = 2**60
 SEQUENCES = ["zeros", "noise", "spikes", "full", "empty"]  # of noise, along which rounds are visited

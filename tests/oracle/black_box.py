@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import pandas_blowfish as bf
 from oracle.tap import SAMPLER, TOTAL, Ints, Steps, ask, drawing_modules
 from pandas_blowfish.kernel import measure
-from pandas_blowfish.plan.strategy.dawa import CONTINUES
+from pandas_blowfish.plan.line.dawa import CONTINUES
 
 Floats = NDArray[np.float64]
 ERROR = 1e-4  # odds that a sound release is blamed

@@ -33,14 +33,14 @@ from oracle.policies import (
 )
 from oracle.tap import Steps, ask, said
 from pandas_blowfish.errors import ArgumentError, BlowfishError
+from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.choose import STRATEGIES
+from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.neighbours import fact_cells, neighbours
 from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.spans import Spans
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain, from_dict
-from pandas_blowfish.policy.exact import exact
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 40), Fraction(1, 3), Fraction(1, 2), 1, 1, 2, Fraction(17, 5), 30]
 MAX_TABLES = 20  # of single moved records, for one question

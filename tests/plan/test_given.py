@@ -8,7 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan import given as module
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.workload import tally
+from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.scope import Scope
 

@@ -63,7 +63,7 @@ def test_the_row_count_is_exact_and_free():
 
 def test_a_million_cells_plan_without_listing_edges(monkeypatch):
     """A wide threshold column uses closed forms only."""
-    from pandas_blowfish.policy.ball import Ball
+    from pandas_blowfish.policy.graph.ball import Ball
 
     monkeypatch.setattr(Ball, "_list", lambda self: pytest.fail("edges were listed"))
 

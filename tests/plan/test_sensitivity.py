@@ -8,12 +8,12 @@ import pytest
 
 from pandas_blowfish.plan.oracle import database_sensitivity, definition_edges, edge_loss
 from pandas_blowfish.plan.sensitivity import exact_parts, tally_sensitivity
-from pandas_blowfish.plan.strategy.identity import Identity
-from pandas_blowfish.plan.workload import tally
+from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.policy.graph import Explicit
-from pandas_blowfish.policy.offsets import OffsetBall
-from pandas_blowfish.policy.product import Block, RecordGraph
+from pandas_blowfish.policy.graph.offsets import OffsetBall
+from pandas_blowfish.policy.graph.records import Block, RecordGraph
+from pandas_blowfish.policy.graph.secret_graph import Explicit
 
 
 def _instance(seed, make_policy, make_bins):

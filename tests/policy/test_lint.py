@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 import pandas_blowfish as bf
-from pandas_blowfish.policy import hints, lint
+from pandas_blowfish.policy import lint
+from pandas_blowfish.policy import lint as hints
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 

@@ -17,7 +17,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.neighbours import fact_cells, neighbours, true_loss, true_sensitivity
 from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.price import price
-from pandas_blowfish.plan.strategy.mesh import Mesh
+from pandas_blowfish.plan.tables.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, integers
 
 CHUNKS, EACH = 20, 100

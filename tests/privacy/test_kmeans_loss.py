@@ -11,22 +11,23 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.count.tally import counted
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.kernel.count import counted
 from pandas_blowfish.kernel.measure import _in_rounds
-from pandas_blowfish.plan import choose, hats
-from pandas_blowfish.plan.clustering import NAMES, Clustering
+from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.clusters import sensitivity as hats
+from pandas_blowfish.plan.clusters import soft, whole
+from pandas_blowfish.plan.clusters.adaptive import Adaptive
+from pandas_blowfish.plan.clusters.counted import SHARE
+from pandas_blowfish.plan.clusters.grid import Grid
+from pandas_blowfish.plan.clusters.question import NAMES, Clustering
+from pandas_blowfish.plan.clusters.soft import Soft
+from pandas_blowfish.plan.clusters.whole import Whole
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.neighbours import true_loss, true_sensitivity
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.protocol import Staged, rounds
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
-from pandas_blowfish.plan.stages import Staged, rounds
-from pandas_blowfish.plan.strategy import soft, whole
-from pandas_blowfish.plan.strategy.adaptive import Adaptive
-from pandas_blowfish.plan.strategy.counted import SHARE
-from pandas_blowfish.plan.strategy.grid import Grid
-from pandas_blowfish.plan.strategy.soft import Soft
-from pandas_blowfish.plan.strategy.whole import Whole
 from pandas_blowfish.policy.domain import Domain, integers
 
 CHUNKS, EACH = 4, 8

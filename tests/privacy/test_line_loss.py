@@ -8,13 +8,13 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UnknownStrategyError
-from pandas_blowfish.plan import line as line_module
 from pandas_blowfish.plan.choose import STRATEGIES
-from pandas_blowfish.plan.nest import Layout, Nest
+from pandas_blowfish.plan.line import axis as line_module
+from pandas_blowfish.plan.line.hierarchical import branchings, longest_segment
+from pandas_blowfish.plan.line.nest import Layout, Nest
+from pandas_blowfish.plan.line.runs import Nested
+from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
-from pandas_blowfish.plan.strategy.hierarchical import branchings, longest_segment
-from pandas_blowfish.plan.strategy.nested import Nested
-from pandas_blowfish.plan.strategy.tree import Tree
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
 

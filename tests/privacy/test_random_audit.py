@@ -20,7 +20,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.kernel import measure
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.strategy.identity import Identity
+from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

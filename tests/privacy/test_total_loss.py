@@ -11,7 +11,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
-from pandas_blowfish.plan.shifts import Shifts
+from pandas_blowfish.plan.totals.sensitivity import Shifts
 
 CHUNKS, EACH = 6, 120
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan import optimise
-from pandas_blowfish.plan.linear import LINES
+from pandas_blowfish.plan.linear import optimise
+from pandas_blowfish.plan.linear.question import LINES
 from pandas_blowfish.plan.oracle import definition_edges, edge_loss
 
 CHUNKS, EACH = 6, 40

@@ -7,7 +7,7 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.ledger import Budget
+from pandas_blowfish.books.ledger import Budget
 from pandas_blowfish.queries.glance import LAST, budget_text, frame_html, frame_text, glance
 from pandas_blowfish.queries.scope import Scope
 

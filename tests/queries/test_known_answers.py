@@ -11,13 +11,13 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.marginals import Marginals
-from pandas_blowfish.plan.strategy.dawa import Dawa
+from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.shape.solve import solve
+from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 LINES = ("auto", *STRATEGIES)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.infer.solve import solve
 from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.marginal import is_single, read_tables, table_keys
 

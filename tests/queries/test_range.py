@@ -299,8 +299,8 @@ def test_columns_that_cannot_have_boxes():
 @pytest.mark.parametrize("theta", [1, 3])
 def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
     """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 5%."""
-    from pandas_blowfish.infer.solve import solve
     from pandas_blowfish.kernel.measure import _noisy
+    from pandas_blowfish.plan.shape.solve import solve
 
     policy = bf.Policy(
         Domain((integers("a", 0, 7), integers("b", 0, 8))), secrets={("a", "b"): bf.threshold(theta)}

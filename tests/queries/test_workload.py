@@ -7,7 +7,8 @@ from scipy import sparse
 
 import pandas_blowfish as bf
 from pandas_blowfish import errors
-from pandas_blowfish.plan import choose, optimise
+from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.linear import optimise
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.workload import read_matrix
 

@@ -1,0 +1,326 @@
+"""The ledger charges exact fractions of a budget, durably, before rows are read. Never sees rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pandas_blowfish import errors
+from pandas_blowfish.books import answers, rules, sealkey, state, upgrade, verify
+from pandas_blowfish.books import log as chain
+from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.rules import Rule
+from pandas_blowfish.books.state import COLUMNS, Budget, Dataset, line
+from pandas_blowfish.exact.number import exact
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pandas_blowfish.facts.declared import Constraint
+
+__all__ = ["Budget", "Dataset", "Entry", "Ledger"]
+
+
+class Ledger:
+    """A record of charges to which entries are only ever added: in memory, or in an SQLite file.
+
+    Args:
+        path: The file, which the first `bind` creates. None: a new ledger in this process's memory.
+
+    Examples:
+        >>> ledger = Ledger()
+        >>> patients = ledger.bind("patients", Fraction(1), {})
+        >>> ledger.charge("patients", Fraction(1, 10), {"query": "hist"})[1]
+        Budget(total=1, spent=1/10, remaining=9/10)
+    """
+
+    view: ClassVar[Any] = repr  # for notebooks: queries.glance sets it
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
+            raise errors.ArgumentTypeError("path", "not a path", allowed="a str or a Path")
+        self.location = chain.located(path)
+
+    @classmethod
+    def default(cls) -> Ledger:
+        """Return the in-memory ledger of this process; a forked child begins its own."""
+        return _DEFAULT.get(os.getpid()) or _DEFAULT.setdefault(os.getpid(), cls())
+
+    @classmethod
+    def at(cls, location: str) -> Ledger:
+        """Return the ledger that exists at a stated location, or raise LedgerNotFoundError."""
+        ledger = cls(location)
+        with chain.transaction(ledger.location):
+            return ledger
+
+    @property
+    def is_file(self) -> bool:
+        """Return whether the ledger outlives this process."""
+        return not self.location.startswith("memory:")
+
+    def bind(self, dataset: str, total: Fraction, binding: Mapping[str, Any]) -> Dataset:
+        """Return the dataset of this name; only if there is none, open it with this total and binding."""
+        if total <= 0:
+            raise errors.EpsilonError("total", f"{total} is not positive", allowed="a positive fraction")
+        chain.canonical(binding)  # what cannot be written fails here, before there is a file
+        with chain.transaction(self.location, "IMMEDIATE", create=True) as connection:
+            if chain.select(connection, "dataset = ?", dataset) is None:
+                upgrade.require_moved(connection, self.location)
+                new = Dataset(dataset, {}, total, Fraction(0), None)
+                state.check_denominators(new)
+                _append(connection, new, "open", {"binding": binding})
+            return _dataset(connection, dataset)
+
+    def dataset(self, name: str) -> Dataset:
+        """Return what a dataset name is bound to, or raise UnknownDatasetError."""
+        with chain.transaction(self.location) as connection:
+            return _dataset(connection, name)
+
+    def budget(self, dataset: str) -> Budget:
+        """Return the total, spent and remaining budget of a dataset, and why it is closed if it is."""
+        return self.dataset(dataset).budget
+
+    def charge(
+        self,
+        dataset: str,
+        epsilon: Fraction,
+        body: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        facts: int = 0,
+        rule: Rule | None = None,
+    ) -> tuple[Entry, Budget]:
+        """Record a charge durably, or raise and record nothing.
+
+        Args:
+            dataset: A name given to `bind`.
+            epsilon: What to charge; 0 for an answer that the policy makes free.
+            body: JSON-able facts of the release: query, columns, strategy, sensitivity, scale.
+            name: The name under which `find` is to find the answer.
+            facts: How many recorded facts the release was planned under.
+            rule: What it must satisfy besides; see `rules.require`.
+
+        Proof note:
+            Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
+            Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total,
+                      and none was worked out under fewer facts than were recorded before it.
+            Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
+                      until the commit; facts are never taken back, so their number says which they are.
+            Checked:  tests/books/test_ledger_processes.py::test_processes_never_overspend,
+                      tests/books/test_ledger_processes.py::test_no_charge_under_too_few_facts
+        """
+        if epsilon < 0:
+            raise errors.EpsilonError("epsilon", f"{epsilon} is negative", allowed="0 or more")
+        with chain.transaction(self.location, "IMMEDIATE") as connection:
+            bound = _dataset(connection, dataset, charged=True)
+            if "key" in bound.binding:
+                sealkey.stated_key(self.location, bound.binding)  # an older version's: says what to do
+            if facts != len(bound.facts):
+                raise errors.FactsChangedError(dataset)
+            rules.require(connection, bound, epsilon, rule)
+            kind = rules.APART if rule == rules.APART else "charge"
+            adds, remaining = Fraction(0) if kind == rules.APART else epsilon, bound.total - bound.spent
+            if adds > remaining:
+                raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
+            after, other = replace(bound, spent=bound.spent + adds), rules.beside(connection, dataset)
+            state.check_denominators(after)
+            more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
+            more |= {answers.ATTESTED: True} if name is not None else {}
+            entry = _append(connection, after, kind, {**body, **more})
+        with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
+            chain.confirm(connection, entry)
+        return entry, after.budget
+
+    def store(self, entry: Entry, answer: bytes) -> None:
+        """Keep the noisy answer of a named charge, once and for good; the first under a name stays."""
+        with chain.transaction(self.location, "IMMEDIATE") as connection:
+            digest = answers.put(connection, entry, answer)
+            if digest is not None:
+                now = _dataset(connection, entry.dataset)
+                _append(connection, now, "answer", {"charge": entry.id, "digest": digest})
+            chain.confirm(connection, entry)  # the charge is still there
+
+    def find(self, dataset: str, name: str) -> tuple[Entry, bytes] | None:
+        """Return the first charge under this name whose answer was stored, with the answer."""
+        with chain.transaction(self.location) as connection:
+            return answers.find(connection, dataset, name)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets, in the order they were bound."""
+        first = "SELECT dataset FROM entries WHERE kind = 'open' ORDER BY id"
+        with chain.transaction(self.location) as connection:
+            return [str(name) for (name,) in connection.execute(first)]
+
+    def seal_key_id(self) -> str | None:
+        """Return the fingerprint of the seal key that datasets here state; None where there are none."""
+        try:
+            with chain.transaction(self.location) as connection:
+                upgrade.require_moved(connection, self.location)
+                return upgrade.key_id(connection)
+        except errors.LedgerNotFoundError:
+            return None
+
+    def upgrade(self) -> list[str]:
+        """Move the seal keys of an older version out of the file; return the datasets whose key was moved.
+
+        Receipts stay good. Copies made before still hold the keys. It can be done again, and after a crash.
+        """
+        return upgrade.upgrade(self.location)
+
+    @property
+    def entries(self) -> pd.DataFrame:
+        """Return one row for each entry as it stands (see `verify`), without seals; sums are fractions."""
+        import pandas as pd  # here: charging needs no pandas
+
+        with chain.transaction(self.location) as connection:
+            rows = connection.execute("SELECT * FROM entries ORDER BY id").fetchall()
+        columns = list(zip(*map(line, rows), strict=True)) or [()] * len(COLUMNS)
+        index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
+        return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
+
+    def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
+        """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
+
+        Charges have a name without an answer where a process was stopped between the two; that is no error.
+        Of charges made before version 0.2 an edited answer is found, and a deleted one looks like that.
+
+        Args:
+            head: The hash of a receipt, or a receipt. Its entry must be there, which also finds a ledger that
+                was cut off or rewritten as a whole, and must say the same of cost, query, strategy, noise,
+                policy, unit, time. What the ledger does not hold (errors, `post`) is not compared.
+        """
+        state.check_head(head)
+        with chain.transaction(self.location) as connection:
+            verify.verify(connection, self.location, head)
+        return True
+
+    def agrees(self, receipt: Mapping[str, Any]) -> bool:
+        """Return True if a receipt is that of its entry, which alone is looked at; else raise as `verify`."""
+        state.check_head(receipt)
+        with chain.transaction(self.location) as connection:
+            verify.vouch(connection, receipt)
+        return True
+
+    def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
+        """Raise the total of a dataset, on the record; a total is never lowered.
+
+        A dataset that a fact closed because of its total alone is opened again by one that is large enough.
+        """
+        raised = exact(total, "total")
+        with chain.transaction(self.location, "IMMEDIATE") as connection:
+            bound = _dataset(connection, dataset)
+            if not bound.mendable:
+                raise errors.ClosedDatasetError(dataset, str(bound.closed), for_good=True)
+            if raised <= bound.total or raised < bound.spent:
+                allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
+                raise errors.ArgumentError("total", f"{raised} raises nothing", allowed=allowed)
+            after = replace(bound, total=raised, closed=None)
+            state.check_denominators(after)
+            _append(connection, after, "raise", {"reason": reason})
+        return after.budget
+
+    def record_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Entry:
+        """Record that a count of the rows became public elsewhere, and what earlier releases have lost then.
+
+        Later releases are planned under it, and it is never taken back: see `preview_exact` first. Earlier
+        ones made under thresholds can become much dearer, for a record may then have moved anywhere. If they
+        have lost more than the total together, the dataset is closed until `raise_budget`. Where one told
+        totals of groups exactly, or nobody knows what it lost, a fact that an edge of the policy changes
+        closes the dataset for good. A known answer is compared with the rows when they are next protected.
+
+        Args:
+            dataset: A name given to `bind`.
+            fact: A `bf.Count`, `bf.Marginal` or `bf.Box`, with or without its answer, or its plain form.
+                An answer that cannot be true together with those known before is refused.
+
+        Returns:
+            The entry; `body["repriced"]` says what each charge that became dearer costs now.
+
+        Proof note:
+            Requires: `reprice` and `chain.transaction`, as their notes say.
+            Ensures:  from its commit on, `spent` is at least what all charges before it have lost together
+                      under all facts, or the dataset is closed.
+            Because:  charges and facts before it are read, and it is written, under the one write lock.
+            Checked:  tests/books/test_ledger.py::test_a_fact_reprices,
+                      tests/books/test_ledger_processes.py::test_no_charge_under_too_few_facts
+        """
+        from pandas_blowfish.books import reprice  # here: charging needs no numpy
+        from pandas_blowfish.facts import recorded
+
+        stated = recorded.stated(fact)
+        reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
+        with chain.transaction(self.location, "IMMEDIATE") as connection:
+            after, costs = _with_fact(connection, dataset, stated)
+            return _append(connection, after, "fact", {"fact": after.facts[-1], "repriced": costs})
+
+    def preview_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Budget:
+        """Return what `budget` would be after `record_exact`, closed or not; nothing is written.
+
+        Args:
+            dataset: A name given to `bind`.
+            fact: As `record_exact` takes it; what that refuses is refused here.
+        """
+        from pandas_blowfish.books import reprice  # here: charging needs no numpy
+        from pandas_blowfish.facts import recorded
+
+        stated = recorded.stated(fact)
+        reprice.enlarged(self.dataset(dataset), stated)
+        with chain.transaction(self.location) as connection:
+            return _with_fact(connection, dataset, stated)[0].budget
+
+    def close(self) -> None:
+        """Close the file until it is used again; what is in memory stays."""
+        chain.close(self.location)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.location!r})"
+
+    def _repr_html_(self) -> str:
+        return str(type(self).view(self))
+
+
+_DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
+
+
+def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
+    """Return a dataset as its first and last entry state it; one to be `charged` must not be closed."""
+    if not isinstance(name, str):
+        raise errors.ArgumentTypeError("dataset", "not a name", allowed="a str")
+    first = chain.select(connection, "dataset = ? ORDER BY id", name)
+    last = chain.select(connection, "dataset = ? ORDER BY id DESC", name)
+    if first is None or last is None:
+        known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
+        raise errors.UnknownDatasetError(name, [str(dataset) for (dataset,) in known])
+    total, spent, closed, many = state.sums(last)
+    facts = state.facts(connection, name) if many else ()
+    if len(facts) != many:
+        raise errors.LedgerTamperedError(last.id, "the facts recorded before it are missing")
+    if not isinstance(first.body.get("binding"), dict):
+        raise errors.LedgerTamperedError(first.id, "its binding cannot be read")
+    found = Dataset(name, first.body["binding"], total, spent, closed, facts)
+    if charged and closed is not None:
+        raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
+    return found
+
+
+def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, dict[str, Fraction]]:
+    """Return what a dataset comes to once a fact is recorded, and what each charge that is dearer costs."""
+    from pandas_blowfish.books import reprice
+
+    bound = _dataset(connection, dataset)
+    now = reprice.repriced(bound, state.charges(connection, dataset), fact)
+    known = (*bound.facts, fact.to_dict())
+    after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
+    state.check_denominators(after)
+    return after, now.costs
+
+
+def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:
+    """Append an entry that states what its dataset has come to."""
+    come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
+    return chain.append(connection, now.name, kind, {**body, **come_to})

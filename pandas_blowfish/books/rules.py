@@ -1,0 +1,59 @@
+"""What a charge must satisfy besides the budget, where a promise does not add up as a policy's does.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from sqlite3 import Connection
+from typing import Literal
+
+from pandas_blowfish.books.log import every, select
+from pandas_blowfish.books.state import Dataset, cost
+from pandas_blowfish.errors import InsufficientBudgetError, OnceError
+
+Rule = Literal["apart", "once"]
+ONCE: Rule = "once"
+APART: Rule = "apart"  # the kind of an entry that adds nothing to what was spent
+
+
+def require(connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rule | None) -> None:
+    """Refuse a charge that a rule does not allow.
+
+    Args:
+        connection: The ledger, under its one write lock.
+        bound: The dataset as it stands.
+        epsilon: What the release loses.
+        rule: "apart": one such release a dataset, which is not added to what was spent, and loses no more
+            than the dataset's total. "once": one release that costs anything.
+
+    Proof note:
+        Requires: entries are read and the charge is written under one write lock.
+        Ensures:  of each dataset there is one entry of kind "apart" at most; under "once" one charge above 0
+                  at most.
+        Because:  entries are never taken back, and nobody writes between this look and the commit.
+        Checked:  tests/books/test_rules.py::test_rules_hold_over_processes,
+                  tests/books/test_rules.py::test_each_rule_refuses_what_it_must
+    """
+    if rule == APART:
+        if beside(connection, bound.name) is not None:
+            why = "it has had its one release under a weaker promise, and such releases do not add up"
+            raise OnceError(bound.name, why, for_good=True)
+        if epsilon > bound.total:
+            raise InsufficientBudgetError(bound.name, epsilon, bound.total, bound.total)
+    if rule == ONCE and epsilon and bound.spent and _charged(connection, bound.name):
+        why = "its policy protects a total, which allows one release; another would not add up"
+        raise OnceError(bound.name, why, for_good=True)
+
+
+def beside(connection: Connection, dataset: str) -> int | None:
+    """Return the entry of a dataset's release under a weaker promise; None where it has none."""
+    found = select(connection, "dataset = ? AND kind = 'apart'", dataset)
+    return None if found is None else found.id
+
+
+def _charged(connection: Connection, dataset: str) -> bool:
+    """Tell whether a dataset has had a release that was not free."""
+    charges = every(connection, "dataset = ? AND kind = 'charge'", dataset)
+    return any(cost(entry) for entry in charges)

@@ -1,0 +1,182 @@
+"""ledger, report, demo: what was spent, for whoever must answer for it. Never sees rows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.state import is_receipt
+from pandas_blowfish.cli import exits
+from pandas_blowfish.cli import outputs as places
+from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.errors import ArgumentError, DataFileError, LedgerTamperedError
+from pandas_blowfish.release import receipt_of
+
+SHOWN = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "reason"]
+MAX_QUERY = 70  # characters of a query that the table shows
+
+
+def ledger(given: Namespace, screen: Screen) -> int:
+    """Show a ledger; raise a budget, verify."""
+    if given.ledger[0] == "upgrade" and len(given.ledger) == 2:
+        return _upgrade(given, screen)
+    if len(given.ledger) != 1:
+        raise exits.UsageError("ledger takes one file", "pandas-blowfish ledger FILE, or ledger upgrade FILE")
+    book = Ledger.at(given.ledger[0])
+    if given.total is None and given.reason:
+        raise exits.UsageError("--reason without --raise", "--raise TOTAL --reason TEXT")
+    if given.total is not None and not given.reason.strip():
+        raise exits.UsageError("--raise without --reason", "say who allowed it and why: it is on the record.")
+    receipts = [_receipt(path) for path in given.receipt]  # before anything is written
+    if given.dataset is not None:
+        book.dataset(given.dataset)  # one that is not there is refused
+    if given.total is not None:
+        if given.dataset is None:
+            raise exits.UsageError("--raise needs --dataset", "say whose total is raised.")
+        book.verify()
+        book.raise_budget(given.dataset, given.total, given.reason)
+    verified: bool | None = None
+    if given.verify or receipts:
+        verified = book.verify() and all(book.verify(receipt) for receipt in receipts)
+    with telling(book):
+        entries = book.entries
+        if given.dataset is not None:
+            entries = entries[entries["dataset"] == given.dataset]
+        budgets = {name: book.budget(name) for name in dict.fromkeys(entries["dataset"])}
+    for name, budget in budgets.items():
+        screen.say(f"{name}: spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
+        if budget.closed is not None:
+            screen.say(f"  closed: {budget.closed}")
+    screen.say(f"\n{shown(_lines(entries))}")
+    if verified:
+        agree = "1 receipt agrees" if len(receipts) == 1 else f"{len(receipts)} receipts agree"
+        more = f", and {agree}" if receipts else ""
+        screen.say(f"\nverified: no entry was edited, deleted or moved{more}")
+    listed = [{"id": number, **entry} for number, entry in entries.to_dict("index").items()]
+    found = {"ledger": book.location, "datasets": {name: _budget(each) for name, each in budgets.items()}}
+    screen.finish({**found, "verified": verified, "entries": listed})
+    return exits.OK
+
+
+def _upgrade(given: Namespace, screen: Screen) -> int:
+    """Move the seal keys out of a ledger of an older version."""
+    if given.dataset is not None or given.verify or given.receipt or given.total is not None or given.reason:
+        raise exits.UsageError("ledger upgrade takes a file and nothing else", "upgrade first, then look.")
+    book = Ledger.at(given.ledger[1])
+    moved = book.upgrade()
+    said = (
+        f"the seal keys of {', '.join(moved)} were moved out"
+        if moved
+        else "nothing to do: it holds no seal key"
+    )
+    screen.say(f"{book.location}: {said}")
+    if moved:
+        screen.say("copies made before still hold them: keep those where the rows are, or delete them")
+    screen.finish({"ledger": book.location, "upgraded": moved})
+    return exits.OK
+
+
+def report(given: Namespace, screen: Screen) -> int:
+    """Write the page for the privacy officer; exit with 7 if it tells of tampering."""
+    from pandas_blowfish.report import report as write  # here: it draws
+
+    book = Ledger.at(given.ledger)
+    if Path(given.out).suffix.lower() not in (".html", ".htm"):
+        raise ArgumentError("out", f"unknown ending {Path(given.out).suffix!r}", allowed=".html")
+    places.require_unused([Path(given.out)], {"the ledger": places.of_ledger(given.ledger)})
+    places.require_writable(Path(given.out).parent)
+    with screen.bar("drawing") as tick, telling(book):
+        made = write(book, given.out, dataset=given.dataset)
+        tick(1.0)
+    screen.say(made)
+    try:
+        book.verify()
+    except LedgerTamperedError as error:
+        if not screen.as_json:
+            screen.note(f"pandas-blowfish: {exits.told(error)}")
+        screen.finish({"out": made, "verified": False, "error": exits.document(error)})
+        return exits.code_of(error)
+    screen.finish({"out": made, "verified": True})
+    return exits.OK
+
+
+def demo(given: Namespace, screen: Screen) -> int:  # noqa: ARG001  each command takes both
+    """Run the demonstration on bundled synthetic data."""
+    from pandas_blowfish.demo import main
+
+    if not screen.as_json:
+        main()
+        return exits.OK
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        main()
+    screen.finish({"demo": printed.getvalue()})
+    return exits.OK
+
+
+@contextlib.contextmanager
+def telling(book: Ledger) -> Iterator[None]:
+    """Let what fails because an entry cannot be read be told by `verify`, which says which."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        book.verify()
+        raise
+
+
+def _budget(budget: Budget) -> dict[str, Any]:
+    return {
+        "total": budget.total,
+        "spent": budget.spent,
+        "remaining": budget.remaining,
+        "closed": budget.closed,
+    }
+
+
+def _lines(entries: pd.DataFrame) -> pd.DataFrame:
+    """Return the entries as a terminal shows them."""
+    table = entries[SHOWN].astype(object).where(entries[SHOWN].notna(), "")
+    own = [name if name != query else "" for name, query in zip(table["name"], table["query"], strict=True)]
+    short = [
+        str(text) if len(str(text)) <= MAX_QUERY else f"{str(text)[:MAX_QUERY]}..." for text in table["query"]
+    ]
+    shown = table.assign(name=own, query=short, time=[str(time)[:19] for time in table["time"]])
+    return shown if any(shown["reason"]) else shown.drop(columns="reason")  # of a raise, or of a closing
+
+
+def _receipt(path: str) -> dict[str, Any]:
+    """Return the receipt in a JSON file, or of a release in Parquet."""
+    if path.endswith(".parquet"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return _checked(dict(receipt_of(pd.read_parquet(path))), path)
+            except (ValueError, ImportError) as error:
+                if isinstance(error, ArgumentError):
+                    raise
+                raise DataFileError(
+                    f"{path!r} holds no release with a receipt", fix="give its file."
+                ) from None
+    with open(path, encoding="utf-8") as file:
+        try:
+            found = json.load(file)
+        except (ValueError, RecursionError):
+            raise DataFileError(
+                f"{path!r} is not JSON", fix="give a .receipt.json that release wrote."
+            ) from None
+    return _checked(found, path)
+
+
+def _checked(found: Any, path: str) -> dict[str, Any]:
+    """Return a receipt that says which entry it is of."""
+    if not isinstance(found, dict) or not is_receipt(found):
+        raise DataFileError(f"{path!r} is not a receipt", fix="give a .receipt.json that release wrote.")
+    return found

@@ -1,0 +1,307 @@
+"""What of rows does not depend on their order, the same on every engine: this module sees rows.
+
+Of each column how often each cell occurs, and how often each number below a prime that whole rows are mixed
+into by the key does. A row added, dropped or edited changes one of them, and so does, all but surely, a
+column whose values were put into other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import add
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xxhash
+
+from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.place import MISSING, OUTSIDE, Ints
+from pandas_blowfish.count.progress import told
+from pandas_blowfish.count.readers.engine import ROWS, Key, Scan, grouped, rows_of
+from pandas_blowfish.count.readers.expressions import SHIFT, quotient, sure
+from pandas_blowfish.count.readers.keys import by_lists, cell_key, whole_numbers
+from pandas_blowfish.count.readers.pieces import Pieces, merged
+from pandas_blowfish.count.readers.storage import Steps
+from pandas_blowfish.count.weigh import lattice_numbers
+from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
+
+BASE = 1 << 20  # cells that are counted one by one; more are counted digit by digit
+PRIME = 1_048_573  # numbers that whole rows are mixed into
+LOTS = 16  # of listed values, in them
+CHUNK = 1 << 17
+FEW = 16  # parts of all cells that rows must be before each cell is counted
+LISTED = 1 << 14  # numbers that are sorted rather than counted
+Found = tuple[Ints, Ints]  # numbers that occur, and how often each does
+
+
+_NOTHING: Any = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+class Occurrences:
+    """How often each cell of a column occurs, by number; where there are many, how often each digit does.
+
+    Codes below 0, of rows outside the domain, are among them.
+    """
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.digits = _digits(attribute)
+        self._size = BASE if self.digits > 1 else _largest(attribute)
+        self._few: list[Ints] = []  # numbers, as long as a table of all cells would be larger
+        self._counts: list[Ints] = []
+
+    def add(self, numbers: Ints) -> None:
+        """Count some rows."""
+        self._few.append(numbers)
+        if sum(map(len, self._few)) > self._size // FEW:
+            if not self._counts:
+                self._counts = [np.zeros(self._size + 2, dtype=np.int64) for _ in range(self.digits)]
+            for each, digit in zip(self._counts, self._digits(), strict=True):
+                each += np.bincount(digit + 2, minlength=len(each))
+            self._few = []
+
+    def _digits(self) -> list[Ints]:
+        """Return the digits of the numbers that are not counted yet."""
+        rest = np.concatenate(self._few) if self._few else np.zeros(0, dtype=np.int64)
+        if self.digits == 1:
+            return [rest]
+        return [np.where(rest < 0, rest, rest // BASE**power % BASE) for power in range(self.digits)]
+
+    def found(self) -> list[Found]:
+        """Return the cells, or digits, and how often each occurred."""
+        rest = [added(digit, np.ones(len(digit), dtype=np.int64)) for digit in self._digits()]
+        if not self._counts:
+            return rest
+        kept = [np.flatnonzero(each) for each in self._counts]
+        counted = [(cells - 2, each[cells]) for cells, each in zip(kept, self._counts, strict=True)]
+        return [_plus(*both) for both in zip(counted, rest, strict=True)]
+
+
+class Mixed:
+    """A keyed number of each whole row, below a prime: sum of its cells' numbers times secret ones.
+
+    Listed values count by one of a few lots, chosen by the key, so that an engine can tell them by lists.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute], key: str) -> None:
+        self.attributes = list(attributes)
+        self._times, self._lots = [], []
+        for each in self.attributes:
+            digest = xxhash.xxh3_128(bytes.fromhex(key) + each.name.encode()).intdigest()
+            self._times.append(digest % (PRIME - 1) + 1)
+            own = None
+            if isinstance(each, Values):
+                own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME % LOTS
+            self._lots.append(own)
+
+    def of(self, codes: Sequence[Ints]) -> Ints:
+        """Return the numbers of rows, given the codes of every column."""
+        mixed: Ints = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
+        for own, each, times, lots in zip(codes, self.attributes, self._times, self._lots, strict=True):
+            if lots is not None:
+                mixed += np.where(own < 0, 0, lots[np.maximum(own, 0)]) * times
+            else:
+                numbers = numbers_of(own, each)
+                mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
+        return mixed % PRIME
+
+    def scanned(self, table: Scan, *, clip: bool) -> Found:
+        """Return the numbers that occur in a table of another engine, and how often each does."""
+        (numbers,), found = grouped(
+            table, self.attributes, lambda steps: self._key(table, steps, clip), clip=clip
+        )
+        return added(numbers, found[ROWS])
+
+    def _key(self, table: Scan, steps: Steps, clip: bool) -> list[Key]:
+        mixed: Any = None
+        for each, times, lots in zip(self.attributes, self._times, self._lots, strict=True):
+            if isinstance(each, Values) and lots is not None:
+                missing = int(lots[-1]) if each.nullable else 0
+                own = by_lists(table, each, lots, missing, 0, clip=clip)
+            else:
+                code = cell_key(table, steps, each, clip=clip).expression
+                own = code % PRIME if _largest(each) > PRIME else code
+            mixed = own * times if mixed is None else steps.let(mixed + own * times)
+        return [Key(steps.let(mixed) % PRIME, whole_numbers)]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of rows, whatever their order.
+
+    Attributes:
+        columns: Of each column its cells, or the digits of their numbers, and how often each occurs.
+        rows: The numbers that whole rows are mixed into, and how often each occurs.
+        outside: Of each column whether some row has no declared value.
+    """
+
+    columns: list[list[Found]]
+    rows: Found
+    outside: list[bool]
+
+    def __add__(self, other: Seen) -> Seen:
+        both = zip(self.columns, other.columns, strict=True)
+        columns = [[_plus(*digits) for digits in zip(one, more, strict=True)] for one, more in both]
+        outside = [one or more for one, more in zip(self.outside, other.outside, strict=True)]
+        return Seen(columns, _plus(self.rows, other.rows), outside)
+
+
+def seen(
+    frame: pd.DataFrame | Pieces | Scan, attributes: Sequence[Attribute], mixed: Mixed, *, clip: bool
+) -> Seen:
+    """Return what is seen of some columns, and of whole rows of others.
+
+    Args:
+        frame: The rows.
+        attributes: The columns to look at one by one.
+        mixed: Those to look at together; none where it has none.
+        clip: Put numbers beyond the bounds into the nearest cell.
+    """
+    if not isinstance(frame, Scan):
+        names = [each.name for each in (*attributes, *mixed.attributes)]
+        found: Seen = merged(frame, names, lambda part: seen_in(part, attributes, mixed, clip=clip), add)
+        return found
+    looked = told(attributes, "sealing columns", len(attributes))
+    columns = [column_spread(frame, each, clip=clip) for each in looked]
+    many = rows_of(frame) if attributes else 0
+    inside = [int(counts[cells >= 0].sum()) for (cells, counts), *_ in columns]
+    rows = mixed.scanned(frame, clip=clip) if mixed.attributes else added(*_NOTHING)
+    return Seen(columns, rows, [each != many for each in inside])
+
+
+def seen_in(
+    part: pd.DataFrame,
+    attributes: Sequence[Attribute],
+    mixed: Mixed,
+    *,
+    clip: bool,
+    each: Callable[[int, Ints], None] = lambda *_: None,
+) -> Seen:
+    """Return what is seen of a pandas frame, in one pass.
+
+    Args:
+        part: The rows.
+        attributes: The columns to look at one by one.
+        mixed: Those to look at together.
+        clip: Put numbers beyond the bounds into the nearest cell.
+        each: Is told the place of each of the first columns, and its codes, a chunk at a time.
+    """
+    counts, outside = [Occurrences(own) for own in attributes], [False] * len(attributes)
+    together = list({own.name: own for own in (*attributes, *mixed.attributes)}.values())
+    places = [[own.name for own in together].index(own.name) for own in mixed.attributes]
+
+    def passed() -> Iterator[Ints]:
+        for chunk in chunks(part, together, clip=clip):
+            for at, (own, codes, found) in enumerate(zip(attributes, chunk, counts, strict=False)):
+                if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+                    outside[at] |= own.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
+                each(at, codes)
+                found.add(numbers_of(codes, own))
+            yield mixed.of([chunk[place] for place in places])
+
+    rows = occurring(passed())
+    return Seen([own.found() for own in counts], rows, outside)
+
+
+def column_spread(table: Scan, attribute: Attribute, *, clip: bool) -> list[Found]:
+    """Return the cells of a column there, or the digits of their numbers, and how often each occurs."""
+    if isinstance(attribute, Values):
+        return _listed(table, attribute, clip=clip)
+    return [_scanned(table, attribute, power, clip=clip) for power in range(_digits(attribute))]
+
+
+def occurring(parts: Iterable[Ints]) -> Found:
+    """Return the numbers below the prime that occur in some parts, and how often each does."""
+    few: list[Ints] = []
+    counts: Ints | None = None
+    for part in parts:
+        few.append(part)
+        if sum(map(len, few)) > PRIME:  # from here on a table of all of them is smaller
+            more = np.bincount(np.concatenate(few), minlength=PRIME)
+            counts, few = more if counts is None else counts + more, []
+    rest = np.concatenate(few) if few else np.zeros(0, dtype=np.int64)
+    if counts is None:
+        cells, often = np.unique(rest, return_counts=True)
+        return cells, often.astype(np.int64)
+    counts = counts + np.bincount(rest, minlength=PRIME)
+    cells = np.flatnonzero(counts)
+    return cells, counts[cells]
+
+
+def chunks(part: pd.DataFrame, attributes: Sequence[Attribute], *, clip: bool) -> Iterator[list[Ints]]:
+    """Yield the codes of some columns, chunk by chunk."""
+    readers = [encoder(part[each.name], each, clip=clip) for each in attributes]
+    for start in range(0, len(part), CHUNK):
+        stop = min(start + CHUNK, len(part))
+        yield [np.ascontiguousarray(read(start, stop)) for read in readers]
+
+
+def numbers_of(codes: Ints, attribute: Attribute) -> Ints:
+    """Return the numbers of cells as other engines give them: without bounds those of steps."""
+    if not isinstance(attribute, Unbounded):
+        return codes
+    values: Any = np.ascontiguousarray(codes).view(np.float64)
+    known = np.isfinite(values)
+    number = np.zeros(len(codes), dtype=np.int64)
+    if attribute.kind != "datetime":
+        number = lattice_numbers(np.where(known, values, 0.0), attribute)
+    outside = (codes == OUTSIDE) | (codes == MISSING)
+    return np.where(known, number + SHIFT, np.where(outside, codes, 2 * SHIFT))
+
+
+def _largest(attribute: Attribute) -> int:
+    """Return a number beyond those of all cells."""
+    return 2 * SHIFT + 1 if isinstance(attribute, Unbounded) else attribute.size
+
+
+def _digits(attribute: Attribute) -> int:
+    """Return how many digits to the base 2^20 a cell's number has; 1 where each cell is counted."""
+    many = 1
+    while BASE**many < _largest(attribute):
+        many += 1
+    return many
+
+
+def _scanned(table: Scan, attribute: Attribute, power: int, *, clip: bool) -> Found:
+    """Return how often each digit of the cells occurs in a table of another engine."""
+
+    def keys(steps: Steps) -> list[Key]:
+        import narwhals as nw
+
+        key = cell_key(table, steps, attribute, clip=clip)
+        if _digits(attribute) == 1:
+            return [key]
+        high = quotient(key.expression, BASE**power, _largest(attribute)) % BASE
+        if sure(attribute, clip=clip):
+            return [Key(high, whole_numbers)]
+        return [Key(nw.when(key.expression < 0).then(key.expression).otherwise(high), whole_numbers)]
+
+    (codes,), found = grouped(table, [attribute], keys, clip=clip)
+    return added(codes, found[ROWS])
+
+
+def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[Found]:
+    """Return how often listed values occur, or digits of their numbers, from one query."""
+
+    def keys(steps: Steps) -> list[Key]:
+        return [cell_key(table, steps, attribute, clip=clip)]
+
+    (codes,), found = grouped(table, [attribute], keys, clip=clip)
+    many = _digits(attribute)
+    digits = [np.where(codes < 0, codes, codes // BASE**power % BASE) for power in range(many)]
+    return [added(codes if many == 1 else digit, found[ROWS]) for digit in digits]
+
+
+def added(codes: Ints, rows: Ints) -> Found:
+    """Return distinct codes, and the rows of each."""
+    if len(codes) < LISTED:
+        cells, place = np.unique(codes, return_inverse=True)
+        return cells, np.bincount(place.reshape(-1), rows, len(cells)).astype(np.int64)  # exact below 2^53
+    counts = np.bincount(codes + 2, weights=rows)
+    cells = np.flatnonzero(counts)
+    return cells - 2, counts[cells].astype(np.int64)
+
+
+def _plus(one: Found, more: Found) -> Found:
+    return added(np.concatenate([one[0], more[0]]), np.concatenate([one[1], more[1]]))

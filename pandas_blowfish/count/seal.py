@@ -1,0 +1,171 @@
+"""Keyed hashes that tell whether rows are still those that were protected: this module sees rows.
+
+Whoever lacks the key, which is not in the ledger (`sealkey`), learns nothing from them.
+
+A pandas frame is sealed twice, in one pass: in the order of its rows, which is quick to check again, and by
+what does not depend on their order, which every engine can check (`spread`). Tables of other engines have the
+second alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xxhash
+
+from pandas_blowfish.count import fingerprint as spread
+from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.place import Ints
+from pandas_blowfish.count.readers.engine import Scan, rows_of
+from pandas_blowfish.count.readers.pieces import Pieces
+from pandas_blowfish.errors import EngineError, OutsideDomainError
+from pandas_blowfish.exact.digest import keyed_digest
+from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.domain import Domain
+
+CHUNK = 1 << 15
+Frame = pd.DataFrame | Pieces | Scan
+Seals = dict[str, Any]
+
+
+def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
+    """Return keyed hashes of each declared column; refuse rows outside the domain.
+
+    Codes, not storage, are hashed: a column read back as another dtype with the same values passes,
+    and whatever could change an answer does not.
+
+    Returns:
+        `seal`, by column, of the rows in order (none for tables of other engines), `spread`, by column
+        and of whole rows, whatever their order, and `count`, of the number of rows.
+
+    Proof note:
+        Requires: HMAC-SHA256 under a secret key cannot be told from random digits.
+        Ensures:  whoever has the digests and not the key learns nothing about the rows, not even whether a
+                  guess of all of them is right.
+        Because:  each digest ends in an HMAC under the dataset's own key; equal columns of two datasets have
+                  different keys, and the parts of one dataset have different names.
+        Checked:  tests/count/test_seal.py::test_a_guess_cannot_be_confirmed_without_the_key
+    """
+    attributes, mixed = list(domain), spread.Mixed(list(domain), key)
+    ordered: dict[str, str] = {}
+    if isinstance(frame, pd.DataFrame):
+        hashers = [_hasher(key, each.name) for each in attributes]
+
+        def hashed(at: int, codes: Ints) -> None:
+            hashers[at].update(codes)
+
+        seen = spread.seen_in(frame, attributes, mixed, clip=clip, each=hashed)
+        ordered = {
+            each.name: _in_order(key, each.name, hasher)
+            for each, hasher in zip(attributes, hashers, strict=True)
+        }
+    else:
+        seen = spread.seen(frame, attributes, mixed, clip=clip)
+    if bad := [each.name for each, wrong in zip(attributes, seen.outside, strict=True) if wrong]:
+        raise OutsideDomainError(bad)
+    columns = {
+        each.name: _digest(key, each.name, found)
+        for each, found in zip(attributes, seen.columns, strict=True)
+    }
+    spread_of = {"columns": columns, "rows": _digest(key, "", [seen.rows])}
+    return {"seal": ordered, "spread": spread_of, "count": _count(key, row_count(frame))}
+
+
+def row_count(frame: Frame) -> int:
+    """Return the number of rows."""
+    if isinstance(frame, Scan):
+        return rows_of(frame)
+    return frame.rows if isinstance(frame, Pieces) else len(frame)
+
+
+def unsealed(
+    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: Iterable[Attribute] = ()
+) -> str:
+    """Return what of a frame is not as it was sealed, in words; "" when all is.
+
+    Args:
+        frame: The rows.
+        domain: The columns that are looked at.
+        binding: What they were sealed as.
+        whole: All declared columns, where it matters which values of several are in one row.
+    """
+    try:
+        return _unsealed(frame, domain, binding, list(whole))
+    except EngineError as error:
+        failed = error
+    raise EngineError(failed.engine, "checked", failed.kind)
+
+
+def _unsealed(
+    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: list[Attribute]
+) -> str:
+    many = row_count(frame)
+    if _count(binding["key"], many) != binding["count"]:
+        return "the number of rows is"
+    attributes, names, clip = list(domain), list(frame.columns), binding["outside"] == "clip"
+    for each in attributes:
+        if names.count(each.name) != 1:
+            return f"the columns are (with {each.name!r} {names.count(each.name)} times)"
+    if not isinstance(frame, pd.DataFrame) or not binding["seal"]:
+        return _spread_otherwise(frame, attributes, binding, whole or attributes, clip=clip)
+    for each in attributes:
+        hasher, read = _hasher(binding["key"], each.name), encoder(frame[each.name], each, clip=clip)
+        for start in range(0, many, CHUNK):
+            hasher.update(np.ascontiguousarray(read(start, min(start + CHUNK, many))))
+        if _in_order(binding["key"], each.name, hasher) != binding["seal"].get(each.name):
+            return f"the values of column {each.name!r} are"
+    return ""
+
+
+def _spread_otherwise(
+    frame: Frame,
+    attributes: Sequence[Attribute],
+    binding: Mapping[str, Any],
+    whole: Sequence[Attribute],
+    *,
+    clip: bool,
+) -> str:
+    """Return what does not hold the cells, or the rows of cells, that it was sealed with."""
+    known, key = binding.get("spread"), binding["key"]
+    if known is None:
+        return "a table of another engine is (an earlier version sealed rows in their order alone)"
+    together = len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}
+    mixed = spread.Mixed(whole if together else [], key)
+    seen = spread.seen(frame, attributes, mixed, clip=clip)
+    for each, found in zip(attributes, seen.columns, strict=True):
+        if _digest(key, each.name, found) != known["columns"].get(each.name):
+            return f"the values of column {each.name!r} are"
+    if together and _digest(key, "", [seen.rows]) != known["rows"]:
+        return "which values are in one row is"
+    return ""
+
+
+def _digest(key: str, name: str, parts: Sequence[spread.Found]) -> str:
+    hasher = _hasher(key, name)
+    for part in (array for both in parts for array in both):
+        hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
+    return _finish(key, "cells", name, hasher.hexdigest())
+
+
+def _in_order(key: str, name: str, hasher: Any) -> str:
+    return _finish(key, "rows in order", name, hasher.hexdigest())
+
+
+def _count(key: str, rows: int) -> str:
+    return _finish(key, "count", str(rows))
+
+
+def _hasher(key: str, column: str) -> Any:
+    """Return a hash keyed by the dataset's secret and the column's name."""
+    secret = bytes.fromhex(key)
+    hasher = xxhash.xxh3_128(seed=int.from_bytes(secret[:8], "big"))
+    hasher.update(secret + column.encode())
+    return hasher
+
+
+def _finish(key: str, *parts: str) -> str:
+    """Return a digest that tells whoever lacks the key nothing about the parts."""
+    return keyed_digest(bytes.fromhex(key), "seal", *parts)[:32]

@@ -1,0 +1,235 @@
+"""Frames to integer counts, a chunk at a time: this module sees rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from operator import add
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.count.bins import combined, gathered
+from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.fingerprint import chunks
+from pandas_blowfish.count.place import OUTSIDE, Ints, missing_code
+from pandas_blowfish.count.readers.arrow import COUNT, Batches
+from pandas_blowfish.count.readers.engine import Scan, each_once
+from pandas_blowfish.count.readers.pieces import Pieces, merged, told_apart
+from pandas_blowfish.count.readers.scan import scanned, scanned_unplaced
+from pandas_blowfish.count.seal import Frame, row_count
+from pandas_blowfish.count.weigh import clamped, total
+from pandas_blowfish.errors import FrameError
+from pandas_blowfish.facts.fact import Fact
+from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.tally import tally as counts_of
+from pandas_blowfish.policy.attribute import Attribute, Values
+from pandas_blowfish.policy.domain import Domain
+
+CHUNK = 1 << 15
+
+
+def counted(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+    """Return the counts of every table, and the sums of every total, one after another."""
+    if isinstance(frame, Scan):
+        return np.concatenate(scanned(frame, asked, clip=clip))
+    if isinstance(frame, Pieces):
+        return _added(frame, asked, clip=clip)
+    return _whole(asked, _raw(frame, asked, clip=clip))
+
+
+def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
+    """Return the counts of every table, and the sums of every total in halves."""
+    tables = [each for each in asked if isinstance(each, Tally)]
+    counts = iter(_together(frame, tables, clip=clip) if len(tables) > 1 else [])
+    parts = []
+    for each in asked:
+        if isinstance(each, Total):
+            parts.append(total(frame, each, _bins(frame, each.tally, clip=clip), clip=clip))
+        else:
+            parts.append(next(counts) if len(tables) > 1 else tally(frame, each, clip=clip))
+    return parts
+
+
+def _whole(asked: Sequence[Tally | Total], parts: Sequence[Ints]) -> Ints:
+    """Return counts and sums one after another."""
+    each = zip(asked, parts, strict=True)
+    return np.concatenate([clamped(part) if isinstance(one, Total) else part for one, part in each])
+
+
+def _added(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+    """Return the counts and sums of a table in pieces: those of each, added up."""
+    tallies = [each.tally if isinstance(each, Total) else each for each in asked]
+    names = [binning.attribute.name for each in tallies for binning in each.binnings]
+    names += [each.lattice.attribute.name for each in asked if isinstance(each, Total)]
+    if not names:
+        return np.concatenate([np.array([table.rows], dtype=np.int64) for _ in asked])
+    only = asked[0] if len(asked) == 1 else None
+    listed = isinstance(only, Tally) and all(isinstance(each.attribute, Values) for each in only.binnings)
+    if isinstance(table, Batches) and isinstance(only, Tally) and listed:
+        return _listed(table, only, clip=clip)
+    found = table.merged(names, lambda part: _raw(part, asked, clip=clip), _plus)
+    return _whole(asked, found)
+
+
+def _plus(found: list[Ints], more: list[Ints]) -> list[Ints]:
+    return [one + other for one, other in zip(found, more, strict=True)]
+
+
+def _listed(table: Batches, asked: Tally, *, clip: bool) -> Ints:
+    """Return the counts of listed values: PyArrow groups rows by them, and each group is looked up once."""
+    groups = table.grouped([binning.attribute.name for binning in asked.binnings])
+    codes = [
+        encoder(groups[b.attribute.name], b.attribute, clip=clip)(0, len(groups)) for b in asked.binnings
+    ]
+    return gathered(asked, codes, groups[COUNT].to_numpy(dtype=np.int64))
+
+
+def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
+    """Return the counts of several tables; a chunk of a column is coded once for all of them."""
+    readers = {b.attribute.name: b.attribute for each in asked for b in each.binnings}
+    once = {name: _once(encoder(frame[name], own, clip=clip)) for name, own in readers.items()}
+    counts = [np.zeros(each.size + 1, dtype=np.int64) for each in asked]
+    step = int(np.clip(max(each.size for each in asked), CHUNK, 1 << 22))
+    for start in range(0, len(frame), step):
+        stop = min(start + step, len(frame))
+        for each, found in zip(asked, counts, strict=True):
+            own = [once[b.attribute.name] for b in each.binnings]
+            codes = combined(each, (read(start, stop) for read in own), stop - start)
+            if len(codes) and int(codes.min()) < 0:
+                codes = np.where(codes < 0, each.size, codes)
+            found += np.bincount(codes, minlength=each.size + 1)
+    return [found[:-1] for found in counts]
+
+
+def _once(read: Callable[[int, int], Ints]) -> Callable[[int, int], Ints]:
+    """Return a reader that keeps the last chunk it read."""
+    kept: dict[tuple[int, int], Ints] = {}
+
+    def again(start: int, stop: int) -> Ints:
+        if (start, stop) not in kept:
+            kept.clear()
+            kept[start, stop] = read(start, stop)
+        return kept[start, stop]
+
+    return again
+
+
+def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
+    """Return how many rows lie in each bin, in C order.
+
+    A row outside every bin, or (against the seal) outside the domain, is counted nowhere: no error
+    depends on rows.
+    """
+    if not asked.binnings:
+        return np.array([len(frame)], dtype=np.int64)
+    readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
+    cells = asked.binnings[0].attribute.size
+    plain = len(readers) == 1 and asked.condition is None and cells <= 1 << 24  # count cells, then gather
+    size = cells if plain else asked.size
+    counts = np.zeros(size + 1, dtype=np.int64)  # the last slot takes what no bin counts
+    step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
+    for start in range(0, len(frame), step):
+        stop = min(start + step, len(frame))
+        own = (read(start, stop) for read in readers)
+        codes = next(own) if plain else combined(asked, own, stop - start)
+        if int(codes.min()) < 0:
+            codes = np.where(codes < 0, size, codes)
+        counts += np.bincount(codes, minlength=size + 1)
+    if not plain or asked.binnings[0].labels is None:
+        return counts[:size]
+    gathered = np.zeros(asked.size + 1, dtype=np.int64)
+    np.add.at(gathered, asked.marks[0], counts[:size])  # a cell without a bin has mark -1: the last slot
+    return gathered[:-1]
+
+
+def rows(frame: Frame) -> int:
+    """Return the number of rows."""
+    return row_count(frame)
+
+
+def marked(frame: Any, attrs: dict[str, Any]) -> Any:
+    """Return a frame that shares the rows and has attrs of its own."""
+    if not isinstance(frame, pd.DataFrame):
+        return frame.marked(attrs)
+    same: Any = frame.copy(deep=False)
+    same.attrs = attrs
+    return same
+
+
+def require_columns(frame: object, names: Sequence[str]) -> None:
+    """Refuse what is not a frame with each named column once."""
+    if not isinstance(frame, Frame):
+        raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise FrameError("the columns have several levels", fix="flatten them to plain names.")
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise FrameError(
+            f"declared columns are not in the frame: {', '.join(absent)}", columns=absent, fix="add them."
+        )
+    often = Counter(frame.columns)
+    twice = [name for name in names if often[name] > 1]
+    if twice:
+        raise FrameError(
+            f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
+        )
+
+
+def require_unit(frame: Frame, unit: str) -> None:
+    """Refuse a frame in which one unit has several rows, or a row has none."""
+    require_columns(frame, [unit])
+    if isinstance(frame, pd.DataFrame):
+        once = told_apart(frame[unit])
+    else:
+        once = each_once(frame, unit) if isinstance(frame, Scan) else frame.each_once(unit)
+    if not once:
+        raise FrameError(
+            f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
+            columns=[unit],
+            fix="keep one row a unit; r rows a unit would multiply epsilon by r.",
+        )
+
+
+def contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
+    """Return the facts whose known answer the rows do not agree with."""
+    found = compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
+    return [fact for fact, stated, part in found if not np.array_equal(stated, part)]
+
+
+def compared(
+    frame: Frame, domain: Domain, known: Sequence[Fact], *, clip: bool
+) -> list[tuple[Fact, Ints, Ints]]:
+    """Return facts with the counts stated and those of the rows, all counted in one pass."""
+    asked = [
+        counts_of(domain, fact.columns if fact.condition is None else [], None, fact.condition)
+        for fact in known
+    ]
+    counts = counted(frame, asked, clip=clip) if asked else np.empty(0, dtype=np.int64)
+    parts = np.split(counts, np.cumsum([each.size for each in asked]))
+    return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
+
+
+def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
+    """Return how many rows of a column are missing, and how many outside its domain."""
+    if isinstance(frame, Scan):
+        return scanned_unplaced(frame, attribute, clip=clip)
+
+    def work(part: pd.DataFrame) -> Ints:
+        found = np.zeros(2, dtype=np.int64)
+        for (codes,) in chunks(part, [attribute], clip=clip):
+            found += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+        return found
+
+    missing, outside = merged(frame, [attribute.name], work, add).tolist()
+    return missing, outside
+
+
+def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:
+    """Return a function from rows start..stop-1 to their bins; None where all rows are one bin."""
+    if not asked.binnings:
+        return None
+    readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
+    return lambda start, stop: combined(asked, (read(start, stop) for read in readers), stop - start)

@@ -1,0 +1,186 @@
+"""Exact linear algebra over whole numbers: rank, kernel, minimal zero sums. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.exact.arrays import Ints
+
+MAX_MOVES = 100  # minimal zero sums that are looked for
+PRIME = 2**31 - 1
+MOST = 24  # denominators that are tried
+
+
+def independent(matrix: Ints) -> list[int]:
+    """Return columns of a matrix that span all of its columns, found exactly.
+
+    Examples:
+        >>> independent(np.array([[1, 2, 0], [2, 4, 1]]))
+        [0, 2]
+    """
+    return _echelon(matrix)[1]
+
+
+def only_direction(matrix: Ints) -> Ints | None:
+    """Return the primitive whole vector that spans a kernel; empty for {0}, None where it is larger.
+
+    Examples:
+        >>> only_direction(np.array([[1, 1, 0], [0, 1, 1]])).tolist()
+        [1, -1, 1]
+
+    Proof note:
+        Requires: whole numbers.
+        Ensures:  what is returned is the kernel; None may also be returned for one that is too awkward.
+        Because:  rows that are independent modulo a prime are independent, so the kernel is at most as
+                  large as that modulo the prime, and a vector is returned only if it is in the kernel.
+        Checked:  tests/exact/test_integer_kernel.py::test_only_direction_matches_fractions
+    """
+    rows, pivots = _modular(matrix)
+    width = matrix.shape[1]
+    if len(pivots) == width:
+        return np.empty(0, dtype=np.int64)
+    if len(pivots) < width - 1:
+        return None
+    free = next(column for column in range(width) if column not in set(pivots))
+    found = np.zeros(width, dtype=np.int64)
+    found[free] = 1
+    found[pivots] = -rows[:, free] % PRIME
+    for multiple in range(1, MOST):  # a small common denominator
+        values = found * multiple % PRIME
+        values = np.where(values > PRIME // 2, values - PRIME, values)
+        if np.abs(values).max() < PRIME >> 12 and not (matrix @ values).any():
+            first = 1 if values[np.flatnonzero(values)[0]] > 0 else -1
+            return np.asarray(first * values // math.gcd(*values.tolist()))
+    return None
+
+
+def _modular(matrix: Ints) -> tuple[Ints, list[int]]:
+    """Return the reduced rows modulo a prime, and the column of each one's pivot."""
+    work = matrix % PRIME
+    top, pivots = 0, []
+    for column in range(work.shape[1]):
+        live = top + np.flatnonzero(work[top:, column])
+        if not len(live):
+            continue
+        work[[top, live[0]]] = work[[live[0], top]]
+        work[top] = work[top] * pow(int(work[top, column]), -1, PRIME) % PRIME
+        others = np.flatnonzero(work[:, column])
+        others = others[others != top]
+        work[others] = (work[others] - work[others, column][:, None] * work[top]) % PRIME
+        pivots.append(column)
+        top += 1
+    return work[:top], pivots
+
+
+def _echelon(matrix: Ints) -> tuple[list[Any], list[int]]:
+    """Return the reduced rows, as whole numbers, and the column of each one's pivot."""
+    rest = [row for row in np.unique(matrix, axis=0).astype(object) if any(row)]
+    rows: list[Any] = []
+    pivots: list[int] = []
+    for column in range(matrix.shape[1]):
+        place = next((n for n, row in enumerate(rest) if row[column]), None)
+        if place is None:
+            continue
+        pivot = rest.pop(place)
+        rest = [_without(row, pivot, column) for row in rest]
+        rest = [row for row in rest if any(row)]
+        rows = [_without(row, pivot, column) for row in rows]
+        rows.append(pivot)
+        pivots.append(column)
+    return rows, pivots
+
+
+def _without(row: Any, pivot: Any, column: int) -> Any:
+    """Return a row with a multiple of another taken away, so that it is 0 in a column."""
+    if not row[column]:
+        return row
+    found = row * pivot[column] - pivot * row[column]
+    common = math.gcd(*found.tolist())
+    return found // common if common > 1 else found
+
+
+def longest_zero_sum(moves: Sequence[Sequence[int]]) -> int | None:
+    """Return the longest sequence of moves that adds up to 0 while no part of it does.
+
+    Args:
+        moves: Vectors of whole numbers; each may also be taken the other way round.
+
+    Returns:
+        The number of moves; None where there are too many sequences to go through.
+
+    Examples:
+        >>> longest_zero_sum([(1, 0), (0, 1), (1, 1), (1, -1)])
+        4
+
+    Proof note:
+        Requires: moves of one record change the known counts by these vectors or their negatives.
+        Ensures:  no minimal zero sum has more moves.
+        Because:  a minimal zero sum other than {v, -v} takes each vector one way only, so that it is a
+                  vector of whole multiplicities in the kernel of the matrix of moves that is no sum of
+                  two others of the same signs: an element of its Graver basis, which Pottier's completion
+                  finds whole before this returns a number.
+        Checked:  tests/exact/test_integer_kernel.py::test_longest_zero_sum_matches_enumeration
+    """
+    vectors = sorted({max(tuple(move), tuple(-each for each in move)) for move in moves if any(move)})
+    if not vectors:
+        return 1
+    basis = _kernel_basis(np.array(vectors, dtype=np.int64).T)
+    if not len(basis):
+        return 2
+    found = [row for each in basis for row in (each, -each)]
+    kept = np.array(found, dtype=np.int64)
+    place = 0
+    while place < len(kept):  # sums of pairs that are not made of what is there already
+        for other in range(place):
+            rest = _reduced(kept[place] + kept[other], kept)
+            if rest.any():
+                kept = np.concatenate([kept, [rest], [-rest]])
+                if len(kept) > 2 * MAX_MOVES:
+                    return None
+        place += 1
+    return max(2, int(np.abs(_irreducible(kept)).sum(axis=1).max()))
+
+
+def _reduced(vector: Ints, kept: Ints) -> Ints:
+    """Return what is left of a vector when others of the same signs, and no larger, are taken away."""
+    vector = vector.copy()
+    while vector.any():
+        inside = ((kept * vector >= 0) & (np.abs(kept) <= np.abs(vector))).all(axis=1)
+        if not inside.any():
+            return vector
+        vector -= kept[int(np.argmax(inside))]
+    return vector
+
+
+def _irreducible(kept: Ints) -> Ints:
+    """Return the vectors that are not made of others among them."""
+    whole = []
+    for place, vector in enumerate(kept):
+        others = np.delete(kept, place, axis=0)
+        if not ((others * vector >= 0) & (np.abs(others) <= np.abs(vector))).all(axis=1).any():
+            whole.append(vector)
+    return np.array(whole if whole else kept, dtype=np.int64)
+
+
+def _kernel_basis(matrix: Ints) -> Ints:
+    """Return a basis of the whole vectors of a kernel: column steps that leave a triangle."""
+    rows, width = matrix.shape
+    work = np.concatenate([matrix.T, np.eye(width, dtype=np.int64)], axis=1).astype(object)
+    top = 0
+    for column in range(rows):
+        while True:
+            live = [n for n in range(top, width) if work[n, column]]
+            if len(live) <= 1:
+                break
+            least = min(live, key=lambda n: abs(work[n, column]))
+            for n in live:
+                if n != least:
+                    work[n] = work[n] - work[least] * (work[n, column] // work[least, column])
+        if live:
+            work[[top, live[0]]] = work[[live[0], top]]
+            top += 1
+    return work[top:, rows:].astype(np.int64)

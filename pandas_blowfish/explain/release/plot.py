@@ -1,0 +1,196 @@
+"""Pictures of released frames: which kind for which answers. Never sees rows, only releases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.books.receipt import reading
+from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
+from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.bars import MANY, TOLD, Series, draw_counts
+from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entitle, legend_of
+from pandas_blowfish.explain.release.heat import draw_heat, table_of
+from pandas_blowfish.explain.release.map import draw_clusters
+from pandas_blowfish.explain.release.places import Places, name_of, number_of, numbers_of, plain, write_units
+from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
+from pandas_blowfish.plan.law import widest
+from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
+
+GROUPS = 8  # series beyond which many counts are a heat map
+
+
+def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: Any = None) -> Any:
+    """Draw a release and return the Axes.
+
+    Counts of two columns are a heat map, the last column along the bottom. Otherwise groups (every level of
+    the index but the last) are series of their own, or, where those are many, the rows of a heat map. Where
+    the release cannot say how wrong an answer is, it is drawn without bars, and the note beneath the title
+    says why.
+
+    Args:
+        release: What a verb returned, or some of its rows.
+        ax: The matplotlib Axes to draw on; None for new ones.
+        level: The probability that each bar, or the band at each point, holds the true answer.
+        columns: What to draw of it. Of a `kmeans`: the one or two coordinates, the first two by default. Of
+            counts of two columns: both, the one along the bottom first. Of a `sum` or `mean`: some columns.
+    """
+    receipt = receipt_of(release)
+    widest(level)  # refuses what is no probability
+    with reading():
+        return _drawn(release, receipt, ax, level, columns)
+
+
+def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns: Any) -> Any:
+    """Draw a release by what its receipt says it is."""
+    verb = str(receipt.get("verb"))
+    shown = value_of(verb)
+    if shown not in release.columns or not len(release) or release.columns.has_duplicates:
+        raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
+    crossed = _crossed(release, receipt, verb)
+    if columns is not None and verb in ("sum", "mean"):
+        release = _only(release, columns)
+    elif columns is not None and crossed:
+        release = _turned(release, columns)
+    elif columns is not None and verb != "kmeans":
+        raise ArgumentError(
+            "columns", _refused(release, verb)[0], allowed="None", fix=_refused(release, verb)[1]
+        )
+    axes = axes_of(ax)
+    low, high, note = _bounds(release, level)
+    if verb == "kmeans":
+        try:
+            draw_clusters(axes, release, receipt, (low, high), columns)
+        except BlowfishError:
+            discard(axes, ax)
+            raise
+        _words(axes, receipt, note)
+        return axes
+    values, ticks, dates = numbers_of(release[shown])
+    if shown == "count" and len(release) > TOLD and np.isfinite(low).any():
+        typical = float(np.nanmedian(np.fmax(high - values, values - low)))
+        note += f", typically \N{PLUS-MINUS SIGN} {number_of(float(f'{typical:.3g}'))}"
+    index = _boxes_named(release.index, receipt) if verb == "range" else release.index
+    codes, cells = np.arange(len(index)), index
+    names: list[str] = [""]
+    groups = np.zeros(len(index), dtype=np.intp)
+    if isinstance(index, pd.MultiIndex):
+        codes, cells = pd.factorize(index.get_level_values(-1), use_na_sentinel=False)
+        groups, outer = pd.factorize(index.droplevel(-1), use_na_sentinel=False)
+        names = [plain(name_of(each)) for each in outer]
+        names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
+        crowded = (
+            len(names) > GROUPS and len(names) * len(cells) > MANY and verb in ("hist", "marginal", "count")
+        )
+        if crossed or crowded:
+            rows = index.droplevel(-1)
+            if isinstance(rows, pd.MultiIndex):
+                rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
+            table = table_of(rows, index.get_level_values(-1), values, low, high)
+            _words(axes, receipt, draw_heat(axes, table, note))
+            return axes
+    parts = [np.flatnonzero(groups == number) for number in range(len(names))]
+    series = [
+        Series(name, codes[part], values[part], low[part], high[part])
+        for name, part in zip(names, parts, strict=True)
+    ]
+    cells = cells.rename(index.names[-1])
+    if verb == "quantile":
+        draw_quantiles(axes, np.asarray(cells, dtype=float), series)
+        write_units(axes.yaxis, Places(values, values, ticks, dates), _column(receipt))
+    elif shown == "value":
+        draw_totals(axes, cells, series, verb)
+    else:
+        draw_counts(axes, verb, cells, series)
+    if len(series) > 1:
+        legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
+    _words(axes, receipt, note)
+    return axes
+
+
+def _crossed(release: pd.DataFrame, receipt: Receipt, verb: str) -> bool:
+    """Tell whether these are counts of two columns, neither of which was grouped by."""
+    names = list(release.index.names)
+    grouped = set(names) & set(receipt.get("groupby", ()))
+    return verb in ("hist", "marginal") and len(names) == 2 and not grouped
+
+
+def _turned(release: pd.DataFrame, columns: Any) -> pd.DataFrame:
+    """Return counts of two columns with the first of those asked for as the last level, along the bottom."""
+    known = [str(name) for name in release.index.names]
+    if (
+        isinstance(columns, str)
+        or not isinstance(columns, Sequence)
+        or sorted(map(str, columns)) != sorted(known)
+    ):
+        raise ArgumentError("columns", "not both columns of the table", allowed=", ".join(known))
+    return release if list(columns) == known[::-1] else release.swaplevel()
+
+
+def _only(release: pd.DataFrame, columns: Any) -> pd.DataFrame:
+    """Return the sums or means of some columns."""
+    names = [columns] if isinstance(columns, str) else columns
+    last = release.index.get_level_values(-1)
+    known = [str(each) for each in last.unique()] if last.name == "column" else []
+    if not isinstance(names, Sequence) or not names or not set(map(str, names)) <= set(known):
+        raise ArgumentError("columns", "not columns of this release", allowed=", ".join(known) or "None")
+    return release[np.asarray(last.isin(list(names)))]
+
+
+def _refused(release: pd.DataFrame, verb: str) -> tuple[str, str]:
+    """Return why a release has no columns to choose from, and what to do."""
+    if verb in ("hist", "marginal") and release.index.nlevels > 2:
+        return (
+            "it has more than two",
+            "release marginal([...]) of two columns, or draw a part: release.loc[...].",
+        )
+    return "this release has none to choose from", "leave it out."
+
+
+def _boxes_named(index: pd.Index[Any], receipt: Receipt) -> pd.Index[Any]:
+    """Return the index of ranges with a box of several columns as one name."""
+    groups = len(receipt.get("groupby", ()))
+    if index.nlevels - groups < 2 or list(index.names[:groups]) != list(receipt.get("groupby", ())):
+        return index
+    inner = index.droplevel([*range(groups)]) if groups else index
+    names = pd.Index([", ".join(plain(name_of(each)) for each in box) for box in inner])
+    title = ", ".join(str(name) for name in inner.names)
+    if not groups:
+        return names.rename(title)
+    outer = [index.get_level_values(level) for level in range(groups)]
+    return pd.MultiIndex.from_arrays([*outer, names], names=[*index.names[:groups], title])
+
+
+def _bounds(release: pd.DataFrame, level: Any) -> tuple[Floats, Floats, str]:
+    """Return the interval of each answer, NaN where it is exact or not known, and a note about it."""
+    none = np.full(len(release), np.nan)
+    try:
+        bounds = interval(release, level)
+    except FrameError as refused:
+        return none, none, f"no error bars: {refused.problem}"
+    low, high = (numbers_of(bounds[end])[0] for end in ("low", "high"))
+    exact, note = ~(high > low), f"{100 * float(level):g}% intervals"
+    if exact.all():
+        return none, none, "exact" if receipt_of(release)["epsilon"] == "0" else note
+    return np.where(exact, np.nan, low), np.where(exact, np.nan, high), note
+
+
+def _column(receipt: Receipt) -> str:
+    """Return the column whose quantiles a receipt is about."""
+    call = str(receipt.get("query"))
+    asked = re.search(r"(?:hist|quantile)\((?:\[[^\]]*, |\[)?('[^']*'|\"[^\"]*\")\]?, ", call)
+    return asked[1][1:-1] if asked else "value"
+
+
+def _words(axes: Any, receipt: Receipt, note: str) -> None:
+    """Write the question as the title, and beneath it what it cost and what the bars are."""
+    query = re.sub(
+        r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?", "", str(receipt.get("query"))
+    )
+    asked = f"{query}.{receipt['derived']}" if "derived" in receipt else query
+    shown = asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}..."
+    entitle(axes, shown, f"epsilon {receipt.get('epsilon')}, {note}")

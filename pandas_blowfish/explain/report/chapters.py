@@ -1,0 +1,228 @@
+"""The chapters of a report about the promise and the budget: words, odds, findings, entries.
+
+Never sees rows: plain data of an account become escaped markup.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pandas_blowfish.explain.report.numbers import filed, plain_table
+from pandas_blowfish.explain.report.promise import Example, examples, left_out
+from pandas_blowfish.explain.report.timeline import timeline
+from pandas_blowfish.markup import Html, amount, element, joined, one_line, share
+from pandas_blowfish.policy.describe import neighbours_of, said
+from pandas_blowfish.policy.odds import Odds
+from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.spreadsheet import escaped
+
+if TYPE_CHECKING:
+    from pandas_blowfish.explain.report.account import Account, Line
+
+COLUMNS = 200  # secrets in the table
+FACTS = 40  # public facts that are listed
+FOUND = 60  # findings that are listed
+ENTRIES = 500  # newest entries in the table; all are in the file
+YAML = 60_000  # letters of a policy that is written out
+FILE = 3_000_000  # letters of the file of entries
+KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact": "fact became public"}
+KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
+KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
+
+
+def uncovered(account: Account) -> list[str]:
+    """Return what the promise of the policy does not cover, a sentence for each release kept apart."""
+    return [
+        f"Entry {line.id} is a release under a weaker promise ({line.strategy}, epsilon "
+        f"{amount(line.epsilon)}): the budget does not cover it, and no factor here says what it tells."
+        for line in account.lines
+        if line.kind == "apart" and line.epsilon is not None
+    ]
+
+
+def promised(account: Account) -> dict[str, Html]:
+    """Return the chapters about the policy: its words, its odds, its findings."""
+    policy = account.policy
+    if policy is None:
+        lost = element(
+            "p", "The policy cannot be read from this ledger, so nothing is said here.", class_="bad"
+        )
+        return dict.fromkeys(("promise", "odds", "findings"), lost)
+    but = [element("p", each, class_="bad") for each in uncovered(account)]
+    parts = {"promise": _promise(policy), "odds": _odds(account, policy), "findings": _findings(policy)}
+    return {key: joined(*but, part) for key, part in parts.items()}
+
+
+def _promise(policy: Policy) -> Html:
+    rows = [
+        (each.name, each.values, each.kept) for _, each in zip(range(COLUMNS), said(policy), strict=False)
+    ]
+    left = len(policy.secrets) - COLUMNS
+    facts = [element("li", element("code", one_line(repr(fact), 300))) for fact in policy.constraints[:FACTS]]
+    known = (
+        "Counts that everyone knows. They are released exactly and cost nothing; the noise allows for them:"
+    )
+    text, differ = policy.to_yaml(), neighbours_of(policy)
+    return joined(
+        element("p", f"Whoever sees the releases must not tell apart tables that differ in {differ}."),
+        plain_table(
+            ("column", "values", "stays indistinguishable"),
+            rows,
+            "What is kept from whoever sees the releases",
+        ),
+        *([element("p", f"and {left:,} more columns.")] if left > 0 else []),
+        *[element("p", f"Secret besides: {each.describe()}.") for each in policy.aggregates],
+        *([element("p", f"Rows tell of each other: {policy.chain.describe()}.")] if policy.chain else []),
+        *(
+            [element("p", known), element("ul", *facts)]
+            if facts
+            else [element("p", "No counts are declared public.")]
+        ),
+        *(
+            [element("p", f"and {len(policy.constraints) - FACTS:,} more.")]
+            if len(policy.constraints) > FACTS
+            else []
+        ),
+        element("p", "Fingerprint of the policy: ", element("code", policy.fingerprint)),
+        element(
+            "details",
+            element("summary", "The policy as a file"),
+            element("pre", element("code", text if len(text) <= YAML else f"{text[:YAML]}\n... (cut here)")),
+        ),
+    )
+
+
+def _odds(account: Account, policy: Policy) -> Html:
+    found = examples(policy, account.total, account.spent)
+    if not found:
+        return element("p", "No column is a secret: nothing is hidden by this policy.")
+    rows = [_row(each) for each in found]
+    numbers = ("steps", "factor so far", "an even guess so far", "factor in all", "an even guess in all")
+    header = ("column", "one value against another", *numbers)
+    so_far, whole = amount(account.spent), amount(account.total)
+    how = (
+        "Someone takes two values of a person for equally likely (50%), then sees everything released: how "
+        "sure can they become at most? The factor is the most by which odds can change. Both are told for "
+        f"what is spent so far (epsilon {so_far}) and for all of the budget (epsilon {whole})."
+    )
+    held = [each.whole for each in found if math.isfinite(each.whole.distance)]
+    caveats = dict.fromkeys((_star(odds), odds.caveat) for odds in held)
+    rest = [f"{star}These hold {caveat}" for star, caveat in caveats] + [left_out(policy)]
+    return joined(
+        element("p", how),
+        plain_table(header, rows, "Typical pairs of values", numbers),
+        *(element("p", text, class_="faint") for text in rest if text),
+        element("p", element("strong", "In words: "), str(found[0].whole)),
+    )
+
+
+def _row(example: Example) -> tuple[object, ...]:
+    steps = "no chain" if math.isinf(example.whole.distance) else f"{example.whole.distance:,}"
+    pair = f"{_star(example.whole)}{example.whole.against} ({example.pair})"
+    return (example.column, pair, steps, *_bound(example.now), *_bound(example.whole))
+
+
+def _star(odds: Odds) -> str:
+    """Return a mark of odds that are not about one row alone."""
+    return "* " if odds.tied is not None else ""
+
+
+def _bound(odds: Odds | None) -> tuple[str, str]:
+    """Return the factor, and how sure someone can become who took both values for equally likely."""
+    if odds is None:
+        return "1", "50%"
+    if math.isinf(odds.distance):
+        return "not protected", "certain"
+    factor = odds.factor
+    sure = factor / (1 + factor) if math.isfinite(factor) else 1.0
+    said = odds.said if factor <= 1e6 else "over a million"
+    return said, f"{math.ceil(100 * sure - 1e-9)}%" if sure <= 0.99 else "nearly certain"
+
+
+def _findings(policy: Policy) -> Html:
+    found = policy.lint()
+    if not found:
+        return element(
+            "p", "Nothing was found: every value is protected from some other, and no total comes out exact."
+        )
+    rows = [(", ".join(each.columns) or "the table", each.what, each.fix) for each in found[:FOUND]]
+    more = [element("p", f"and {len(found) - FOUND:,} more: policy.lint()")] if len(found) > FOUND else []
+    ask = "Was this meant? Each line says what the policy leaves open, and what to write if it should not."
+    header = ("column", "what was found", "what to do if it was not meant")
+    return joined(element("p", ask), plain_table(header, rows, "Findings"), *more)
+
+
+def budget(account: Account) -> Html:
+    """Return the chapter about the budget: a bar, a chart and a table of entries."""
+    spent, total = account.spent, account.total
+    text = f"{amount(spent)} of {amount(total)} spent, {amount(total - spent)} left"
+    inner = element("div", style=f"width:{100 * share(spent, total):.1f}%")
+    bar = element("div", inner, class_="bar over" if spent > total else "bar", role="img", aria_label=text)
+    shut = (
+        [element("p", element("strong", "Closed: ", class_="bad"), account.closed)] if account.closed else []
+    )
+    how = (
+        "Costs add up exactly. A fact that became public later can make earlier releases cost more than was "
+        "charged for them: then both costs are shown."
+    )
+    newest = account.lines[-ENTRIES:]
+    more = f" (the newest {ENTRIES:,} of {len(account.lines):,})" if len(account.lines) > ENTRIES else ""
+    header = ("entry", "when (UTC)", "what", "cost", "spent after it", "total")
+    return joined(
+        bar,
+        element("p", text + "."),
+        *shut,
+        element("figure", timeline(account.lines)),
+        element("p", how),
+        plain_table(
+            header, [_entry(line) for line in newest], f"Entries{more}", ("cost", "spent after it", "total")
+        ),
+        filed(_csv(account.lines), "entries.csv", FILE),
+    )
+
+
+def _entry(line: Line) -> tuple[object, ...]:
+    said = (KINDS.get(line.kind, line.kind), line.name, asked(line.query), line.reason)
+    what = ": ".join(str(each) for each in said if each)
+    costs = _money(line.epsilon)
+    if line.kind == "charge" and line.now != line.epsilon:
+        costs = f"{costs}, now {_money(line.now)}"
+    if line.repriced:
+        what += f"; {len(line.repriced):,} earlier release{'s' * (len(line.repriced) != 1)} cost more since"
+    return line.id, when(line.time), what, costs, _money(line.spent), _money(line.total)
+
+
+def _money(value: Fraction | None) -> str:
+    return "" if value is None else amount(value)
+
+
+def when(time: str) -> Html:
+    """Return a time of the ledger as it is read."""
+    return element("time", one_line(time[:19].replace("T", " "), 40), datetime=one_line(time, 40))
+
+
+def asked(query: object) -> str:
+    """Return a query without what it says by itself: that the strategy was left to the planner."""
+    return re.sub(r"(, )?strategy='auto'(?(1)|(, )?)", "", str(query or ""))
+
+
+def _csv(lines: tuple[Line, ...]) -> str:
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow(
+        ("entry", "time", "kind", "name", "query", "epsilon", "epsilon_now", "spent", "total", "hash")
+    )
+    for line in lines:
+        costs = (line.epsilon, line.now, line.spent, line.total)
+        told = (line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash)
+        table.writerow([escaped(each) for each in told])
+    return out.getvalue()
+
+
+def _plain(value: Fraction | None) -> str:
+    return "" if value is None else str(value)

@@ -1,1 +1,0 @@
-"""Post-processing of released numbers: free, never sees rows."""

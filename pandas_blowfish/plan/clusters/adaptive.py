@@ -1,0 +1,275 @@
+"""Adaptive: boxes are halved where noisy counts say that rows are, round by round. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.known import Known
+from pandas_blowfish.plan.clusters.space import Floats, Space, each_run
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.protocol import Checkable, OneTable
+from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
+from pandas_blowfish.plan.tables.identity import PROOF_EXACT
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+
+GOES_ON = 2  # noise scales above which a box is halved again
+MAX_BOXES = 1 << 18  # that one round counts
+PROOF = (
+    "Counts of boxes in {rounds} rounds. In each, a neighbouring table moves one row along one edge of the "
+    "policy, which changes the counts of all boxes of that size by at most {changes} in L1; with discrete "
+    "Laplace noise of scale {scales} the rounds together lose at most epsilon = {epsilon}, even if every box "
+    "were counted. Which boxes are, depends on the noisy counts of earlier rounds alone."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes(Checkable):
+    """The counts of some boxes of one size.
+
+    Attributes:
+        tallies: The finest bins, which rows are counted in once for all rounds.
+        fine: How often groups and columns are cut there.
+        coarse: How often they are cut here.
+        chosen: Which boxes are counted, numbered in C order.
+        scale: The noise of each.
+    """
+
+    tallies: tuple[Tally]
+    fine: tuple[int, ...]
+    coarse: tuple[int, ...]
+    chosen: Ints
+    scale: Fraction
+
+    @property
+    def scales(self) -> Scales:
+        """Return the one scale of all boxes."""
+        return Scales([self.scale], np.zeros(len(self.chosen), dtype=np.int8))
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return how many rows are in each box."""
+        shape = [part for a, b in zip(self.fine, self.coarse, strict=True) for part in (b, a // b)]
+        boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
+        return np.asarray(boxes.ravel()[self.chosen])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: the box they are in, if it is counted."""
+        bins = self.tallies[0].bins_at(cells)
+        codes = np.unravel_index(np.maximum(bins, 0), self.fine)
+        coarse = [code // (a // b) for code, a, b in zip(codes, self.fine, self.coarse, strict=True)]
+        box = np.ravel_multi_index(tuple(coarse), self.coarse)
+        order = np.argsort(self.chosen)
+        at = np.minimum(np.searchsorted(self.chosen[order], box), len(order) - 1)
+        row = np.where((bins >= 0) & (self.chosen[order[at]] == box), order[at], -1)
+        return columns_from([(row, 1)], len(self.chosen))
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptive(OneTable, Synopsis):
+    """Boxes, halved where rows are.
+
+    Attributes:
+        space: What is clustered.
+        halved: How often each column is halved before each round.
+        round_changes: The largest L1 change of all counts of each round's boxes.
+        exact: Which numbers of rows of groups no edge changes.
+        epsilon: What may be lost.
+        distortion: What is expected to be added.
+
+    Proof note:
+        Requires: as `tally_sensitivity`, for the boxes of every round; `Staged` as its note says.
+        Ensures:  privacy loss <= epsilon.
+        Because:  all noisy rounds have the same share of epsilon, and the scale of each is its change over
+                  that share. Counting all boxes of all rounds loses their sum, epsilon; what is handed out
+                  is the part of these counts that `following` chooses by earlier noisy ones. Rounds that no
+                  edge changes have scale 0.
+        Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured,
+                  tests/plan/clusters/test_adaptive.py::test_rounds_are_rows_of_the_matrix
+    """
+
+    space: Space
+    halved: tuple[tuple[int, ...], ...]
+    round_changes: tuple[Fraction, ...]
+    exact: ExactParts
+    epsilon: Fraction
+    distortion: float
+
+    name = "adaptive"
+    proof_id = "adaptive"
+
+    @classmethod
+    def build(
+        cls,
+        graph: RecordGraph,
+        space: Space,
+        halved: tuple[tuple[int, ...], ...],
+        epsilon: Fraction,
+        distortion: float,
+    ) -> Adaptive:
+        """Return the rounds under a graph projected on the space's columns."""
+        changes = tuple(tally_sensitivity(graph, space.cut([2**n for n in often])) for often in halved)
+        return cls(space, halved, changes, exact_parts(graph, space.whole), epsilon, distortion)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Return counts of the finest boxes."""
+        return self.space.cut([2**often for often in self.halved[-1]])
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of all boxes of all rounds between neighbours."""
+        return sum(self.round_changes, Fraction(0))
+
+    @cached_property
+    def round_scales(self) -> tuple[Fraction, ...]:
+        """Return the scale of each round."""
+        noisy = sum(change > 0 for change in self.round_changes)
+        return tuple(change * noisy / self.epsilon for change in self.round_changes)
+
+    @property
+    def known(self) -> Known:
+        """Return the exact numbers of rows."""
+        return Known((self.space.whole,), self.exact)
+
+    @property
+    def largest(self) -> int:
+        """Return a bound on the scales of all rounds."""
+        return math.ceil(max(self.round_scales))
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a box: those of each round, all of them, then exact numbers of rows."""
+        sizes = [self.space.lots * 2 ** sum(often) for often in self.halved]
+        many = [*sizes, len(self.known.scales)]
+        codes = np.repeat(np.arange(len(many), dtype=np.int8), many)
+        return Scales([*self.round_scales, Fraction(0)], codes)
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        if self.sensitivity == 0:
+            return PROOF_EXACT
+        said = {
+            "changes": ", ".join(map(str, self.round_changes)),
+            "scales": ", ".join(map(str, self.round_scales)),
+        }
+        return PROOF.format(rounds=len(self.halved), epsilon=self.epsilon, **said)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return how often columns are halved before each round."""
+        return {"halved": [list(often) for often in self.halved]}
+
+    @property
+    def grid(self) -> str:
+        """Return the boxes in words."""
+        sizes = [" x ".join(str(2**n) for n in often) for often in (self.halved[0], self.halved[-1])]
+        if len(self.halved) == 1:
+            return f"{sizes[0]} boxes"
+        return f"{sizes[0]} boxes, halved where rows are, in {len(self.halved)} rounds, to {sizes[1]}"
+
+    @property
+    def size_variance(self) -> float:
+        """Return the variance of a cluster's size, if all are of one size and the first boxes are right."""
+        return shared(variance(self.round_scales[0]), 2 ** sum(self.halved[0]), self.space.k)
+
+    def cuts(self, number: int) -> tuple[int, ...]:
+        """Return into how many parts groups (one number for all) and columns are cut in a round."""
+        return (self.space.lots, *(2**often for often in self.halved[number]))
+
+    def following(self, values: Sequence[Ints]) -> Boxes | Known | None:
+        """Return the exact numbers of rows, then the boxes of each round while some go on."""
+        if not values:
+            return self.known
+        chosen = np.arange(math.prod(self.cuts(0)))
+        for number, noisy in enumerate(values[1:]):
+            chosen = self.children(number, chosen[self.going_on(number, noisy)])
+        number = len(values) - 1
+        if number == len(self.halved) or not len(chosen):
+            return None
+        return Boxes((self.tally,), self.cuts(-1), self.cuts(number), chosen, self.round_scales[number])
+
+    def going_on(self, number: int, noisy: Ints) -> Ints:
+        """Return which boxes of a round are halved again, by their noisy counts."""
+        if number + 1 == len(self.halved):
+            return np.zeros(0, dtype=np.int64)
+        found = np.flatnonzero(noisy > float(GOES_ON * self.round_scales[number]))
+        most = MAX_BOXES >> (sum(self.halved[number + 1]) - sum(self.halved[number]))
+        if len(found) > most:  # the fullest ones
+            found = np.sort(found[np.argsort(-noisy[found], kind="stable")[:most]])
+        return found
+
+    def children(self, number: int, boxes: Ints) -> Ints:
+        """Return the boxes of the next round that some of one round are halved into, box after box."""
+        if number + 1 == len(self.halved):
+            return boxes[:0]
+        coarse, fine = self.cuts(number), self.cuts(number + 1)
+        times = [b // a for a, b in zip(coarse, fine, strict=True)]
+        corner = np.column_stack(np.unravel_index(boxes, coarse)) * times
+        inside = np.column_stack(np.unravel_index(np.arange(math.prod(times)), times))
+        every = (corner[:, None, :] + inside[None, :, :]).reshape(-1, len(times))
+        return np.asarray(np.ravel_multi_index(tuple(every.T), fine), dtype=np.int64)
+
+    def points(self, number: int, boxes: Ints) -> Floats:
+        """Return the middle of some boxes of a round, in distances."""
+        cuts = self.cuts(number)
+        runs = [each_run(cells, many) for cells, many in zip(self.space.cells, cuts[1:], strict=True)]
+        codes = np.unravel_index(boxes, cuts)[1:]
+        return np.column_stack(
+            [axis[code] for axis, code in zip(self.space.centres(runs), codes, strict=True)]
+        )
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact count of every box of every round, then exact numbers of rows."""
+        sizes = range(len(self.halved))
+        every = [
+            Boxes(
+                (self.tally,), self.cuts(-1), self.cuts(n), np.arange(math.prod(self.cuts(n))), Fraction(0)
+            ).measured(counts)
+            for n in sizes
+        ]
+        return np.concatenate([*every, self.known.measured(counts.reshape(self.space.lots, -1).sum(axis=1))])
+
+    def matrix(self) -> Any:
+        """Return all boxes of all rounds, then exact numbers of rows, x cells, scipy sparse."""
+        from scipy.sparse import vstack
+
+        tallies = [self.space.cut([2**n for n in often]) for often in self.halved]
+        tables = tables_matrix(self.domain, [*tallies, self.space.whole])
+        return vstack([*tables[:-1], *self.known.rows(tables[-1])]).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells: a box per round, then the exact number of rows."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        first = 0
+        for often in self.halved:
+            table = self.space.cut([2**n for n in often])
+            entries.append((shifted(table.bins_at(cells), first), 1))
+            first += table.size
+        group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
+        entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))
+        return columns_from(entries, len(self.scales))
+
+    def closed(self, graph: RecordGraph) -> Fraction | None:
+        """Return what all rounds lose at most over a wider graph."""
+        if not still_exact(self.space.whole, self.exact, graph):
+            return None
+        lost = Fraction(0)
+        for often, scale in zip(self.halved, self.round_scales, strict=True):
+            change = tally_sensitivity(graph, self.space.cut([2**n for n in often]))
+            if change and not scale:
+                return None
+            lost += change / scale if change else 0
+        return lost

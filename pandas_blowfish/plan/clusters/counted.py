@@ -1,0 +1,147 @@
+"""Counted: how many rows there are is measured first, and says what synopsis follows. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.space import Space
+from pandas_blowfish.plan.clusters.synopsis import Synopsis
+from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.protocol import Checkable, Staged, Step
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+
+SHARE = Fraction(1, 20)  # of epsilon, for the count
+PROOF = "The number of rows, at {share} of epsilon, or exactly where no edge changes it: {count} Then: {then}"
+
+
+@dataclass(frozen=True, eq=False)
+class Counted(Checkable, Synopsis):
+    """The number of rows, then the synopsis that suits it.
+
+    Attributes:
+        space: What is clustered.
+        count: The number of rows, all groups together.
+        suited: The synopsis for a number of rows, at what the count leaves of epsilon.
+        usual: A number of rows to show what would follow.
+        largest: A bound on the scales of all that may follow, whatever the count says.
+        change: By how much an edge changes the finest counts: 0 only where all that may follow is exact.
+        strategy: "auto", or the one that must follow.
+        distortion: What is expected to be added, if there are as many rows as usual.
+
+    Proof note:
+        Requires: every synopsis that `suited` returns loses at most what the count leaves of epsilon.
+        Ensures:  privacy loss <= epsilon.
+        Because:  the count's loss and the rest add up to epsilon; which synopsis follows depends on the
+                  noisy count alone (`Staged`).
+        Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured
+    """
+
+    space: Space
+    count: Identity
+    suited: Callable[[int], Synopsis] = field(repr=False)
+    usual: int
+    largest: int
+    change: Fraction
+    strategy: str
+    distortion: float
+
+    name = "counted"
+    proof_id = "counted"
+
+    @cached_property
+    def then(self) -> Any:
+        """Return what would follow if there were as many rows as usual."""
+        return self.suited(self.usual)
+
+    def rows(self, noisy: Ints) -> int:
+        """Return the number of rows as the count has it, at least 1."""
+        return max(int(noisy[0]), 1)
+
+    def chosen(self, noisy: Ints) -> Any:
+        """Return the synopsis that follows a noisy count."""
+        return self.suited(self.rows(noisy))
+
+    def following(self, values: Sequence[Ints]) -> Step | None:
+        """Return the count, then what suits it, in one round or several."""
+        if not values:
+            return self.count
+        chosen = self.chosen(values[0])
+        if isinstance(chosen, Staged):
+            return chosen.following(values[1:])
+        step: Step | None = chosen if len(values) == 1 else None
+        return step
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        share = SHARE if self.count.sensitivity else 0
+        return PROOF.format(share=share, count=self.count.proof, then=self.then.proof)
+
+    @property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return what rows are gathered into."""
+        return (self.count.tally, *self.then.tallies)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy rows between neighbours; 0 only if all is exact.
+
+        Which synopsis follows is not known before the count is: where some of them need noise the release
+        is charged, whatever the one for the usual number of rows needs.
+        """
+        return self.count.sensitivity + max(Fraction(self.then.sensitivity), self.change)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return the scales of the count, then of what would follow."""
+        first, then = self.count.scales, self.then.scales
+        codes = np.concatenate([first.codes, then.codes + len(first.values)])
+        return Scales([*first.values, *then.values], codes)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return nothing: the count says it."""
+        return {"usual": self.usual, "strategy": self.strategy}
+
+    @property
+    def grid(self) -> str:
+        """Return what would follow in words."""
+        return f"{self.then.grid}, if the count says {self.usual:,} rows"
+
+    @property
+    def size_variance(self) -> float:
+        """Return the variance of a cluster's size, if there are as many rows as usual."""
+        return float(self.then.size_variance)
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact count, then the exact rows of what would follow."""
+        size = self.count.tally.size
+        return np.concatenate([self.count.measured(counts[:size]), self.then.measured(counts[size:])])
+
+    def matrix(self) -> Any:
+        """Return the count, then what would follow, x cells, scipy sparse."""
+        from scipy.sparse import vstack
+
+        return vstack([self.count.matrix(), self.then.matrix()]).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells; what is checked is each round as it comes."""
+        from scipy.sparse import vstack
+
+        return vstack([self.count.columns(cells), self.then.columns(cells)], format="csc")
+
+    def closed(self, graph: RecordGraph) -> Fraction | None:
+        """Return None: what is measured depends on the count."""
+        del graph
+        return None

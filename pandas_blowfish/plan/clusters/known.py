@@ -1,0 +1,63 @@
+"""Known: numbers of rows that no edge changes, exact and free. Never sees rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.linear.atoms import indicator
+from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.query_rows import columns_from, exact_rows
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Checkable):
+    """The counts of bins that no edge changes, then the totals of connected ones.
+
+    Attributes:
+        tallies: The bins.
+        exact: Which of their counts, and totals, are exact.
+
+    Proof note:
+        Requires: `exact_parts` as its note says.
+        Ensures:  nothing is lost.
+        Because:  these rows are the same in all neighbouring tables.
+        Checked:  tests/plan/test_sensitivity.py::test_exact_parts_have_sensitivity_zero
+    """
+
+    tallies: tuple[Tally]
+    exact: ExactParts
+
+    @property
+    def scales(self) -> Scales:
+        """Return a scale of 0 for each."""
+        many = int(self.exact.alone.sum()) + self.exact.totals
+        return Scales([Fraction(0)], np.zeros(many, dtype=np.int8))
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact counts and totals."""
+        totals, inside = np.zeros(self.exact.totals, dtype=np.int64), self.exact.total_of >= 0
+        np.add.at(totals, self.exact.total_of[inside], counts[inside])
+        return np.concatenate([counts[self.exact.alone], totals])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: the exact count or total they belong to."""
+        return columns_from([(self.rows_at(self.tallies[0].bins_at(cells), 0), 1)], len(self.scales))
+
+    def rows_at(self, bins: Ints, first: int) -> Ints:
+        """Return the row of each bin, -1 for none, rows beginning at `first`; no bin has two."""
+        return exact_rows(bins, self.exact, first)
+
+    def rows(self, table: Any) -> list[Any]:
+        """Return these as rows over cells, from those of the bins."""
+        alone = np.where(self.exact.alone, np.cumsum(self.exact.alone) - 1, -1)
+        ways = ((alone, int(self.exact.alone.sum())), (self.exact.total_of, self.exact.totals))
+        return [indicator(of, many) @ table for of, many in ways]

@@ -1,0 +1,211 @@
+"""Soft: counts of soft bins, which a short move of a row changes by little. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.known import Known
+from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
+from pandas_blowfish.plan.clusters.space import Floats, Space, points_of
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.linear.atoms import indicator
+from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, sparse_from
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
+from pandas_blowfish.plan.tables.identity import PROOF_EXACT
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.policy import Policy
+
+PROOF = (
+    "Counts of soft bins in whole parts: each row counts {total} parts in all, shared by the two nearest "
+    "nodes of each column. A neighbouring table moves one row along one edge of the policy, which changes "
+    "the counts by at most the sensitivity {sensitivity} in L1, in whole numbers. Discrete Laplace noise of "
+    "scale {scale} on each therefore loses at most epsilon = {epsilon}. Rows of scale 0 are numbers of rows "
+    "that no edge changes. Taking the softness out again, and centres, are made of the noisy counts alone."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Soft(OneTable, Synopsis):
+    """Counts of soft bins with one scale, then the exact numbers of rows of groups.
+
+    Attributes:
+        space: What is clustered.
+        nodes: How many nodes each column has.
+        parts: What a row counts in two neighbouring nodes of a column together.
+        sensitivity: The largest L1 change of the noisy rows between neighbours.
+        epsilon: What may be lost.
+        exact: Which numbers of rows of groups no edge changes.
+        distortion: What is expected to be added.
+
+    Proof note:
+        Requires: `soft_change` as its note says.
+        Ensures:  privacy loss <= epsilon.
+        Because:  every noisy row has scale sensitivity / epsilon, a fraction; rows of scale 0 do not change.
+        Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies
+    """
+
+    space: Space
+    nodes: tuple[int, ...]
+    parts: int
+    sensitivity: Fraction
+    epsilon: Fraction
+    exact: ExactParts
+    distortion: float
+
+    name = "soft"
+    proof_id = "soft"
+
+    @classmethod
+    def build(
+        cls,
+        policy: Policy,
+        space: Space,
+        known: tuple[EdgeReach, ExactParts],
+        nodes: tuple[int, ...],
+        parts: int,
+        epsilon: Fraction,
+    ) -> Soft:
+        """Return the counts of soft bins under a policy; `known` is what edges do to the space's groups."""
+        marks = [stops(places, many, parts) for places, many in zip(space.places, nodes, strict=True)]
+        each = [parts if many > 1 else 1 for many in nodes]
+        change = soft_change(policy, space, known[0], marks, each)
+        return cls(space, nodes, parts, Fraction(change), epsilon, known[1], math.nan)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Return counts of rows by the stops they stand at."""
+        pairs = zip(self.space.places, self.nodes, strict=True)
+        return self.space.binned([stops(places, many, self.parts) for places, many in pairs])
+
+    @property
+    def total(self) -> int:
+        """Return what a row counts in all nodes together."""
+        return int(self.parts ** sum(many > 1 for many in self.nodes))
+
+    @property
+    def known(self) -> Known:
+        """Return the exact numbers of rows."""
+        return Known((self.space.whole,), self.exact)
+
+    @property
+    def scale(self) -> Fraction:
+        """Return the noise scale of every count, in parts."""
+        return self.sensitivity / self.epsilon
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a measured row: nodes of each group, then exact numbers of rows."""
+        noisy = self.space.lots * math.prod(self.nodes)
+        codes = np.ones(noisy + len(self.known.scales), dtype=np.int8)
+        if self.scale > 0:
+            codes[:noisy] = np.repeat(~self.empty, math.prod(self.nodes)) ^ 1
+        return Scales([self.scale, Fraction(0)], codes)
+
+    @cached_property
+    def empty(self) -> Any:
+        """Tell which groups the filter leaves no rows in."""
+        return ~self.space.whole.sieve.occupied(self.space.whole.marks, self.space.whole.shape)
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        if self.sensitivity == 0:
+            return PROOF_EXACT
+        return PROOF.format(
+            total=self.total, sensitivity=self.sensitivity, scale=self.scale, epsilon=self.epsilon
+        )
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the nodes and their parts."""
+        return {"nodes": list(self.nodes), "parts": self.parts}
+
+    @property
+    def grid(self) -> str:
+        """Return the nodes in words."""
+        return " x ".join(map(str, self.nodes)) + f" soft bins, {self.total:,} parts to a row"
+
+    @property
+    def size_variance(self) -> float:
+        """Return the variance of a cluster's size, if all are of one size."""
+        return shared(variance(self.scale) / self.total**2, math.prod(self.nodes), self.space.k)
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact value of every measured row."""
+        lots = self.space.lots
+        table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
+        by_group = table.reshape(lots, -1).sum(axis=1)
+        for many in self.nodes:  # the first column left is summed, its nodes come last
+            table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
+        return np.concatenate([table.ravel(), self.known.measured(by_group)])
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""
+        bins = self.tally.bins_at(cells)
+        shape = (self.space.lots, *self.tally.shape[self.space.groups : self.tally.shown])
+        group, *at = np.unravel_index(np.maximum(bins, 0), shape)
+        entries = [(group.astype(np.int64), np.ones(len(bins), dtype=np.int64))]
+        for many, stop in zip(self.nodes, at, strict=True):
+            low, part = np.divmod(stop, self.parts if many > 1 else 1)
+            pairs = [(low, self.parts - part), (np.minimum(low + 1, many - 1), part)]
+            entries = [
+                (rows * many + node, value * (share if many > 1 else 1))
+                for rows, value in entries
+                for node, share in (pairs if many > 1 else [(low * 0, 1)])
+            ]
+        rows = [(np.where(bins < 0, -1, row), value) for row, value in entries]
+        first = self.space.lots * math.prod(self.nodes)
+        exact = self.known.rows_at(np.where(bins < 0, -1, group), first)
+        columns = np.arange(len(bins))
+        parts = [(columns, row, value) for row, value in [*rows, (exact, np.ones_like(exact))]]
+        return sparse_from(parts, (len(self.scales), len(bins)))
+
+    def points(self) -> Floats:
+        """Return the nodes of one group, in distances."""
+        pairs = zip(self.space.places, self.nodes, strict=True)
+        return points_of(
+            [
+                np.linspace(places[0], places[-1], many) if many > 1 else places.mean(keepdims=True)
+                for places, many in pairs
+            ]
+        )
+
+    def matrix(self) -> Any:
+        """Return the measured rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
+        from scipy.sparse import csr_array, kron, vstack
+
+        cells = self.tally.domain.size
+        most = cells * 2 ** sum(many > 1 for many in self.nodes) + cells
+        if most > MAX_NONZEROS:
+            raise DomainTooLargeError(
+                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
+            )
+        rows: Any = csr_array(np.eye(self.space.lots, dtype=np.int64))
+        for many in self.nodes:
+            rows = kron(rows, csr_array(hats(many, self.parts)))
+        noisy = rows @ indicator(self.tally.labels(), self.tally.size)
+        groups = indicator(self.space.whole.labels(), self.space.lots)
+        return vstack([noisy, *self.known.rows(groups)]).tocsr()
+
+    def closed(self, graph: RecordGraph) -> Fraction | None:
+        """Return what is lost at most over a wider graph: as if every move changed all parts."""
+        whole = self.space.whole
+        if not still_exact(whole, self.exact, graph):
+            return None
+        change = 2 * self.total if any(block.graph.edge_count for block in graph.blocks) else 0
+        if not change and graph.presence:
+            change = self.total * int(tally_sensitivity(graph, whole))
+        return change / self.scale if self.scale else None

@@ -1,0 +1,278 @@
+"""Whole: groups of cells that no edge leaves are clustered as they are, by exact counts. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.centres import clustered
+from pandas_blowfish.plan.clusters.known import Known
+from pandas_blowfish.plan.clusters.space import Floats, Space, points_of
+from pandas_blowfish.plan.clusters.synopsis import Synopsis
+from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
+from pandas_blowfish.plan.tables.identity import PROOF_EXACT
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.sensitivity import Shifts, shifts
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.policy import Policy
+
+MAX_PIECES = 1 << 17  # groups of cells that are counted
+MAX_PARTS = 256  # of several pieces
+NEARER = 6  # times that a part's mean should be nearer than a piece is wide
+PROOF = (
+    "No edge of the policy leaves a piece (a group of cells): the pieces' counts are the same in all "
+    "neighbouring tables, exact and free, and so is which pieces are taken together as parts. A neighbouring "
+    "table moves one row inside its piece, which changes the sums of its part alone, in units by at most "
+    "{sensitivity} in L1; with the scales {scales} that loses at most epsilon = {epsilon}."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PartSums(Checkable):
+    """The sums of columns over parts, which are pieces taken together.
+
+    Attributes:
+        tallies: The sums of each column over each piece.
+        part: The part of each piece, groups outermost, numbered through all groups.
+        column_scales: The noise of each column's sums.
+    """
+
+    tallies: tuple[Total, ...]
+    part: Ints
+    column_scales: tuple[Fraction, ...]
+
+    @property
+    def many(self) -> int:
+        """Return the number of parts."""
+        return int(self.part.max(initial=-1)) + 1
+
+    @property
+    def scales(self) -> Scales:
+        """Return one scale a sum, column after column."""
+        return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the sums of each column over each part."""
+        sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
+        for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
+            np.add.at(row, self.part, pieces)
+        return sums.ravel()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: a weight per column, in the part of their piece."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        for number, total in enumerate(self.tallies):
+            piece, weight = total.entries(cells)
+            part = np.where(piece < 0, -1, self.part[piece])
+            entries.append((shifted(part, number * self.many), weight))
+        return columns_from(entries, len(self.scales))
+
+
+@dataclass(frozen=True, eq=False)
+class Whole(Checkable, Synopsis):
+    """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
+
+    Attributes:
+        space: What is clustered.
+        marks: For each column the class of each cell; a piece is a combination of classes.
+        lattices: What rows weigh in the sums.
+        moved: What one edge can do to one row's weights.
+        exact: That all pieces' counts are exact.
+        epsilon: What may be lost.
+        distortion: What is expected to be added.
+
+    Proof note:
+        Requires: `exact_parts` and `shifts` as their notes say; all pieces' counts are exact.
+        Ensures:  privacy loss <= epsilon.
+        Because:  neighbours have the same counts of pieces, so the same parts (`parts` is a function of
+                  them). An edge stays in its piece, so in its part, and changes the sums as it changes
+                  the sums of all rows, with scales for which `Shifts.loss` is epsilon. As many rows, one a
+                  piece and column, with the same scales lose the same: that is `matrix`.
+        Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies,
+                  tests/plan/clusters/test_whole.py::test_sums_are_rows_of_the_matrix
+    """
+
+    space: Space
+    marks: tuple[Ints, ...]
+    lattices: tuple[Lattice, ...]
+    moved: Shifts
+    exact: ExactParts
+    epsilon: Fraction
+    distortion: float
+
+    name = "whole"
+    proof_id = "whole"
+
+    @classmethod
+    def build(cls, policy: Policy, space: Space, epsilon: Fraction, distortion: float) -> Whole | None:
+        """Return the pieces that no edge of the policy leaves; None where there are none, or too many."""
+        marks = tuple(pieces(policy, space))
+        tally = space.binned(marks)
+        if tally.size > MAX_PIECES or tally.size // space.lots < space.k:
+            return None
+        exact = exact_parts(policy.graph.project(space.domain.columns), tally)
+        if not exact.alone.all():
+            return None
+        lattices = tuple(lattice(each, extremes(each)) for each in space.attributes)
+        nothing = Tally((), 0)
+        moved = shifts(policy, nothing, [Total(nothing, each) for each in lattices])
+        return cls(space, marks, lattices, moved, exact, epsilon, distortion)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Return counts of the pieces."""
+        return self.space.binned(self.marks)
+
+    @property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return the pieces' counts, and their sums."""
+        return (self.tally, *(Total(self.tally, each) for each in self.lattices))
+
+    @cached_property
+    def column_scales(self) -> tuple[Fraction, ...]:
+        """Return the scale of each column's sums: in proportion to what an edge changes them."""
+        peaks = [Fraction(peak) for peak in self.moved.peaks]
+        loss = self.moved.loss([1 / peak if peak else Fraction(0) for peak in peaks])
+        return tuple(peak * loss / self.epsilon for peak in peaks)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the sums between neighbours, in units."""
+        return self.moved.loss([Fraction(1)] * len(self.lattices))
+
+    @property
+    def largest(self) -> int:
+        """Return a bound on the scales."""
+        return math.ceil(max(self.column_scales))
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a row of `matrix`: pieces, then a sum a column and piece."""
+        codes = np.repeat(np.arange(len(self.lattices) + 1), self.tally.size)
+        return Scales([Fraction(0), *self.column_scales], codes)
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        if self.sensitivity == 0:
+            return PROOF_EXACT
+        scales = ", ".join(map(str, self.column_scales))
+        return PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return nothing: the policy says it all."""
+        return {}
+
+    @property
+    def grid(self) -> str:
+        """Return the pieces in words."""
+        return " x ".join(str(int(marks.max()) + 1) for marks in self.marks) + " pieces, counted exactly"
+
+    @property
+    def size_variance(self) -> float:
+        """Return 0: sizes are exact."""
+        return 0.0
+
+    @property
+    def errors(self) -> Floats:
+        """Return the standard error of each column's sum over a part, in distances."""
+        pairs = zip(self.column_scales, self.lattices, self.space.units, strict=True)
+        return np.array([math.sqrt(variance(scale)) * float(own.unit) * unit for scale, own, unit in pairs])
+
+    def points(self) -> Floats:
+        """Return the middle of each piece of one group, in distances."""
+        return points_of(self.space.centres(self.marks))
+
+    @property
+    def enough(self) -> float:
+        """Return how many rows a part needs for its noisy mean to be much nearer than a piece is wide."""
+        sides = self.space.spans / np.array([int(marks.max()) + 1 for marks in self.marks])
+        return float(np.divide(NEARER * self.errors, sides, out=np.zeros(len(sides)), where=sides > 0).max())
+
+    def parts(self, counts: Ints) -> Ints:
+        """Return the part of each piece, numbered through all groups, by the pieces' exact counts.
+
+        As many parts as have enough rows each; every piece by itself where there are rows for that.
+        """
+        points, found, first = self.points(), [], 0
+        for own in counts.reshape(self.space.lots, -1):
+            held = np.flatnonzero(own > 0)
+            wanted = max(int(own.sum() / max(self.enough, 1.0)), self.space.k)
+            if wanted >= len(held):
+                label = np.zeros(len(own), dtype=np.int64)
+                label[held] = np.arange(len(held))
+            else:
+                label = clustered(points, own.astype(np.float64), min(wanted, MAX_PARTS))[1]
+            found.append(label + first)
+            first += int(label.max()) + 1
+        return np.concatenate(found)
+
+    def following(self, values: Sequence[Ints]) -> Known | PartSums | None:
+        """Return the pieces' counts, then the sums of parts of them."""
+        if not values:
+            return Known((self.tally,), self.exact)
+        if len(values) > 1:
+            return None
+        totals = tuple(Total(self.tally, each) for each in self.lattices)
+        return PartSums(totals, self.parts(values[0]), self.column_scales)
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact value of every row of `matrix`."""
+        return counts
+
+    def matrix(self) -> Any:
+        """Return pieces, then a sum a column and piece, x cells, scipy sparse."""
+        from scipy.sparse import csr_array, vstack
+
+        if self.domain.size * len(self.scales.values) > MAX_NONZEROS:
+            most = self.domain.size * len(self.scales.values)
+            raise DomainTooLargeError(
+                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
+            )
+        (table,) = tables_matrix(self.domain, [self.tally])
+        codes, parts = np.unravel_index(np.arange(self.domain.size), self.domain.shape), [table]
+        for axis, own in enumerate(self.lattices):
+            weights = own.weights()[codes[self.space.groups + axis]]
+            parts.append(csr_array(table * weights[None, :]))
+        return vstack(parts).tocsr()
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of `matrix` at some cells: a piece, then a weight per column and piece."""
+        piece = self.tally.bins_at(cells)
+        entries: list[tuple[Ints, Ints | int]] = [(piece, 1)]
+        for number, own in enumerate(self.lattices):
+            weight = Total(self.tally, own).entries(cells)[1]
+            entries.append((shifted(piece, (number + 1) * self.tally.size), weight))
+        return columns_from(entries, len(self.scales))
+
+    def closed(self, graph: RecordGraph) -> Fraction | None:
+        """Return None: over more edges the pieces' counts change."""
+        del graph
+        return None
+
+
+def pieces(policy: Policy, space: Space) -> list[Ints]:
+    """Return for each column the class of each cell that the filter passes: edges stay in theirs."""
+    found = []
+    for attribute, (first, last) in zip(space.attributes, space.ends, strict=True):
+        graph = policy.graph.project([attribute.name]).blocks[0].graph
+        classes = graph.components[first : last + 1]
+        _, start, number = np.unique(classes, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(start, kind="stable"), kind="stable")
+        found.append(rank[number.reshape(-1)])
+    return found

@@ -1,0 +1,258 @@
+"""The ordered axis of a tally, and what the policy's edges do along it.
+
+Never sees rows. A line is cut into atoms, the bins of one column; a tally with groups asks for one line
+a group. An edge leads between two atoms of one line, across to another line, or away to where nothing
+is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.plan.line.sensitivity import Steps, steps
+from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, exact_parts
+from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.policy.graph.ball import Ball
+from pandas_blowfish.policy.graph.missing import WithMissing
+from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.graph.secret_graph import Explicit, SecretGraph, connect
+
+MAX_LISTED_EDGES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Where the edges of a policy lead on the atoms 0..size-1 of each of `groups` lines.
+
+    Attributes:
+        size: How many atoms there are.
+        groups: How many lines.
+        between: Pairs x < y of atoms of one line that an edge joins, those no other such pair encloses.
+        across: Pairs of atoms of two lines: of those that an edge joins to each, the lowest and the
+            highest of every segment.
+        away: Atoms that a row can leave for where nothing is counted.
+        listed: Every pair of one line that an edge joins, where edges were listed one by one or a
+            component is not a run of atoms, and they are not too many; else None.
+        exact: Which totals of a segment of a line no edge changes.
+        pieces: The connected piece of each atom: its segment, or finer where edges are listed.
+        piece_exact: Which totals of pieces no edge changes.
+    """
+
+    size: int
+    groups: int
+    between: Ints
+    across: Ints
+    away: Ints
+    listed: Ints | None
+    exact: ExactParts
+    pieces: Ints
+    piece_exact: ExactParts
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Return where segments begin: no edge leads from one segment to another of the same line."""
+        return _starts(self.size, self.between)
+
+    @cached_property
+    def segments(self) -> Ints:
+        """Return the segment of each atom."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size)))
+
+    @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """Return the pairs of `across`, and atoms of `away`, with the largest own losses along a segment.
+
+        An atom's own loss rises or falls along a segment: of atoms the first and the last count, of pairs
+        those that no other comes before, or after, with both ends.
+        """
+        size, own = self.size, self.segments
+        turned = _first_of_both(own[::-1], size - 1 - self.across)
+        across = np.concatenate([_first_of_both(own, self.across), size - 1 - turned])
+        edge = (
+            np.append(True, own[self.away][1:] != own[self.away][:-1]) if len(self.away) else self.away == 0
+        )
+        last = np.append(edge[1:], True) if len(self.away) else edge
+        return across, self.away[edge | last]
+
+    @cached_property
+    def open(self) -> bool:
+        """Tell whether some segment's total is not exact."""
+        return not bool(self.exact.alone.all())
+
+    @cached_property
+    def reach(self) -> Ints:
+        """Return the furthest atom of the own line that an edge passes over or reaches from each atom."""
+        reach = np.arange(self.size)
+        reach[self.between[:, 0]] = self.between[:, 1]
+        return np.maximum.accumulate(reach)
+
+
+def line(graph: RecordGraph, tally: Tally) -> Line:
+    """Return the line of a tally's last shown column.
+
+    Args:
+        graph: The secret graph projected on the tally's columns, in the same order.
+        tally: Counts whose last shown column is the axis.
+
+    Proof note:
+        Requires: no touched facts; the strategy's loss over a pair of one line grows with the run of
+                  atoms between its ends, and each atom's own loss rises or falls along a segment.
+        Ensures:  the largest loss over `between`, `across` and `away` is at least that over all edges,
+                  and equal to it unless the line was taken for a full one (too many edges to list, or
+                  filter classes).
+        Because:  an edge either stays on its line, and then the furthest atom in reach loses most; or
+                  leads to another line, and then both ends lose all they have, most at an end of those
+                  of a segment in reach; or leaves, and loses what its atom has.
+        Checked:  tests/plan/line/test_axis.py::test_losses_match_enumeration
+    """
+    axis = (len(tally.binnings) if tally.shown is None else tally.shown) - 1
+    binning = tally.binnings[axis]
+    marks, size = tally.marks[axis], binning.bins
+    groups = math.prod(tally.shape[:axis])
+    column = binning.attribute.name
+    block = next(block for block in graph.blocks if column in block.columns)
+    alone = len(block.columns) == 1
+    simple = len(tally.binnings) == 1 and isinstance(block.graph, Ball) and not graph.presence
+    if simple and (plain := _plain(block.graph, tally)) is not None:
+        return plain
+    moves = class_moves(graph, tally, axis) if alone else None
+    found = steps(block.graph, marks, tally.sieve.classes[axis], moves) if moves else None
+    listed: Ints | None = None
+    if found is None and graph.edge_count <= MAX_LISTED_EDGES:
+        found, listed = _enumerated(graph, tally, size)
+    elif graph.edge_count <= MAX_LISTED_EDGES and _irregular(block.graph, marks):
+        listed = _enumerated(graph, tally, size)[1]
+    if found is None:
+        found = _anything(size, groups)
+    if graph.presence:
+        found = Steps(found.between, found.across, _occupied(tally, size))
+    between = frozen(_furthest(size, found.between))
+    cuts = np.zeros(size, dtype=np.int64)
+    cuts[_starts(size, between)] = 1
+    segments = np.cumsum(cuts) - 1
+    exact = _exact(graph, tally, axis, segments)
+    pieces = segments if listed is None else connect(listed, size)
+    piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
+    across = frozen(_ends(segments, found.across))
+    return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
+
+
+def _plain(graph: SecretGraph, tally: Tally) -> Line | None:
+    """Return the line of a whole column under a threshold, or None if something else is asked."""
+    assert isinstance(graph, Ball)
+    whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
+    if not whole or not graph.in_order:
+        return None
+    between = frozen(_widest(graph.upper))
+    none, starts = np.empty((0, 2), dtype=np.int64), _starts(graph.size, between)
+    exact = ExactParts(np.ones(len(starts), dtype=bool), np.full(len(starts), -1), 0)
+    pieces = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, graph.size)))
+    return Line(graph.size, 1, between, none, none[:, 0], None, exact, frozen(pieces), exact)
+
+
+def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Ints]:
+    """Return the steps of a graph whose edges can be listed, and the listed pairs of one line."""
+    labels = np.append(tally.labels(), -1)  # "absent" is counted nowhere
+    ends = labels[np.minimum(graph.edges(), len(labels) - 1)]
+    both = (ends >= 0).all(axis=1)
+    lines, atoms = np.divmod(ends, size)
+    same = both & (lines[:, 0] == lines[:, 1])
+    listed = _distinct(np.sort(atoms[same], axis=1), size)
+    away = np.unique(ends[~both & (ends >= 0).any(axis=1)].max(axis=1, initial=-1) % size)
+    listed = listed[listed[:, 0] < listed[:, 1]]
+    return Steps(listed, atoms[both & ~same], away), frozen(listed)
+
+
+def _anything(size: int, groups: int) -> Steps:
+    """Return steps from anywhere to anywhere: sound whatever the edges are."""
+    ends = np.array([0, size - 1])
+    return Steps(ends[None, :], np.column_stack([ends, ends])[: 2 * (groups > 1)], ends)
+
+
+def _irregular(graph: SecretGraph, marks: Ints) -> bool:
+    """Tell whether edges were listed one by one, or some component is not a run of atoms."""
+    if isinstance(graph.inner if isinstance(graph, WithMissing) else graph, Explicit):
+        return True
+    kept = graph.components[marks >= 0]
+    return bool(len(kept)) and int((kept[1:] != kept[:-1]).sum()) + 1 > len(np.unique(kept))
+
+
+def _occupied(tally: Tally, size: int) -> Ints:
+    """Return the atoms that hold a counted cell, on any line."""
+    held = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, size)
+    return np.flatnonzero(held.any(axis=0))
+
+
+def _furthest(size: int, pairs: Ints) -> Ints:
+    """Keep, of pairs of one line, those that no other one holds between its ends."""
+    reach = np.arange(size)
+    low, high = pairs.min(axis=1, initial=size), pairs.max(axis=1, initial=-1)
+    np.maximum.at(reach, low, high)
+    return _widest(reach)
+
+
+def _widest(reach: Ints) -> Ints:
+    """Return the pairs of each atom and the furthest it reaches, where no atom before reaches as far."""
+    over = np.maximum.accumulate(reach)
+    kept = np.flatnonzero((reach > np.arange(len(reach))) & (reach > np.append(-1, over[:-1])))
+    return np.column_stack([kept, reach[kept]])
+
+
+def _ends(segments: Ints, pairs: Ints) -> Ints:
+    """Keep, of pairs of two lines, the lowest and the highest partner of each atom in every segment."""
+    both = _distinct(np.concatenate([pairs, pairs[:, ::-1]]), len(segments))
+    part = segments[both[:, 1]]
+    change = (both[1:, 0] != both[:-1, 0]) | (part[1:] != part[:-1])
+    return both[np.append(True, change) | np.append(change, True)] if len(both) else both
+
+
+def _distinct(pairs: Ints, size: int) -> Ints:
+    """Return pairs of numbers below `size`, each once, in order."""
+    return np.column_stack(np.divmod(np.unique(pairs[:, 0] * size + pairs[:, 1]), max(size, 1)))
+
+
+def _first_of_both(segments: Ints, pairs: Ints) -> Ints:
+    """Keep, of pairs in the same two segments, those that no other one comes before with both ends."""
+    count = int(segments.max(initial=-1)) + 1
+    group = segments[pairs[:, 0]] * count + segments[pairs[:, 1]]
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], group))
+    pairs, group = pairs[order], group[order]
+    number = np.cumsum(np.append(0, group[1:] != group[:-1])) if len(group) else group
+    least = pairs[:, 1] - number * (2 * len(segments))  # of later groups always less
+    before = np.append(np.iinfo(np.int64).max, np.minimum.accumulate(least)[:-1]) if len(least) else least
+    return pairs[least < before]
+
+
+def _starts(size: int, between: Ints) -> Ints:
+    reach = np.arange(size)
+    reach[between[:, 0]] = between[:, 1]
+    over = np.maximum.accumulate(reach)
+    return np.append(0, np.flatnonzero(over[:-1] < np.arange(1, size)) + 1) if size else np.array([0])
+
+
+def _exact(graph: RecordGraph, tally: Tally, axis: int, segments: Ints) -> ExactParts:
+    """Return which segment totals, or totals of segments of several lines, no edge changes."""
+    own = tally.binnings[axis]
+    count = int(segments.max(initial=-1)) + 1
+    labels = np.where(tally.marks[axis] < 0, -1, segments[np.maximum(tally.marks[axis], 0)])
+    coarse = Binning(own.attribute, frozen(labels), pd.RangeIndex(count))
+    binnings = (*tally.binnings[:axis], coarse, *tally.binnings[axis + 1 :])
+    parts = exact_parts(graph, Tally(binnings, tally.shown, tally.condition))
+    return _untied(parts, count)
+
+
+def _untied(parts: ExactParts, count: int) -> ExactParts:
+    """Drop totals that two segments of one line share: they would tie them together."""
+    members = np.flatnonzero(parts.total_of >= 0)
+    lines = members // max(count, 1)
+    keys, many = np.unique(parts.total_of[members] * len(parts.total_of) + lines, return_counts=True)
+    tied = np.isin(parts.total_of, keys[many > 1] // max(len(parts.total_of), 1)) | (parts.total_of < 0)
+    total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
+    found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)
+    return ExactParts(parts.alone, total_of, len(found))

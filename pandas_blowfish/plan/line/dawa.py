@@ -1,0 +1,168 @@
+"""Dawa: neighbouring sums of a tree merged into buckets that the data suggest. Never sees rows.
+
+Which sums to merge is itself released with noise, and charged: a quarter of epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.tree import Tree
+from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
+
+PARTITION_SHARE = Fraction(1, 4)  # of epsilon, for choosing the buckets
+CONTINUES = -(2**62)  # where a bucket goes on; no noisy total is that low
+
+PROOF = (
+    "The sums under the edges of a spanning forest change, between neighbouring tables, by at most "
+    "{stretch} in L1. The cost of a bucket (the L1 distance of its sums from their median) changes by no "
+    "more than they do, and the costs of one partition's buckets together by no more than that. With noise "
+    "of scale {partition} on each bucket's cost, the cheapest partition loses at most {first}; with noise of "
+    "scale {bucket} on the total of each of its buckets the totals lose at most {second}. Together epsilon = "
+    "{epsilon}."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Dawa(OneTable):
+    """The rows of a tree, gathered into buckets chosen with noise.
+
+    The measured values are, for every row of the tree on every line, the noisy total of the bucket that
+    begins there, or `CONTINUES` where a bucket goes on; then the exact totals.
+
+    Proof note:
+        Requires: no touched facts; an edge changes the tree's rows by at most the stretch D in L1.
+        Ensures:  privacy loss <= epsilon: a share of it for the partition, the rest for the totals.
+        Because:  let B be the cheapest partition of one table with noise Z, and m_b the L1 change of the
+                  rows in bucket b: its cost changes by at most m_b, and any partition's m_b add up to
+                  at most D. Lower, in the neighbour, the noise of each b in B by 2 m_b: against any
+                  other partition, which shares some buckets and covers the same rows by its others,
+                  B's cost still is the least, and ties are broken by one fixed order. The shifts are 2 D
+                  in sum, so the odds of B change by at most exp(2 D / scale). Given B the totals change
+                  by at most D, and the epsilons of the two steps add.
+        Checked:  tests/kernel/test_buckets.py::test_partition_loss_by_enumeration
+    """
+
+    tree: Tree
+
+    name = "dawa"
+    proof_id = "dawa"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Return what may be lost."""
+        return self.tree.epsilon
+
+    @property
+    def asked(self) -> Spans:
+        """Return the questions."""
+        return self.tree.asked
+
+    @property
+    def line(self) -> Line:
+        """Return the axis and what edges do on it."""
+        return self.tree.line
+
+    @property
+    def tally(self) -> Tally:
+        """Return what is counted."""
+        return self.tree.tally
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers."""
+        return self.tree.index
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the tree's rows between neighbours."""
+        return self.tree.sensitivity
+
+    @property
+    def partition_scale(self) -> Fraction:
+        """Return the noise scale of a bucket's cost."""
+        return 2 * self.sensitivity / (self.epsilon * PARTITION_SHARE)
+
+    @property
+    def bucket_scale(self) -> Fraction:
+        """Return the noise scale of a bucket's total."""
+        return self.sensitivity / (self.epsilon * (1 - PARTITION_SHARE))
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a row: that of totals for the tree's rows, 0 for exact totals."""
+        rows = len(self.tree.rows) * self.line.groups
+        codes = np.ones(len(self.tree.scales), dtype=np.int8)
+        codes[:rows] = 0
+        return Scales([self.bucket_scale, Fraction(0)], codes)
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        return PROOF.format(
+            stretch=self.sensitivity,
+            partition=self.partition_scale,
+            bucket=self.bucket_scale,
+            first=self.epsilon * PARTITION_SHARE,
+            second=self.epsilon * (1 - PARTITION_SHARE),
+            epsilon=self.epsilon,
+        )
+
+    @property
+    def loss(self) -> Fraction:
+        """Return what is lost at most: the partition's share and the rest."""
+        return self.epsilon if self.sensitivity else Fraction(0)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return nothing: the forest follows from the policy."""
+        return {}
+
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """Return NaN: how wrong the answers are depends on the rows, and is not told; 0 if all is exact."""
+        unknown = np.nan if self.sensitivity else 0.0
+        return np.full(self.asked.per_line * self.line.groups, unknown)
+
+    @property
+    def mse(self) -> float:
+        """Return NaN, as `variances`; 0 where everything is exact."""
+        return float("nan") if self.sensitivity else 0.0
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact tree rows and totals; the kernel gathers them into buckets."""
+        return self.tree.measured(counts)
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the tree's matrix at some cells: buckets are sums of its rows."""
+        return self.tree.columns(cells)
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the tree's rows change when records move."""
+        return self.tree.changes(before, after)
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return how large a change of a row loses 1: twice for the partition, once for the totals."""
+        if not self.sensitivity:
+            return self.scales
+        both = 1 / (2 / self.partition_scale + 1 / self.bucket_scale)
+        return Scales([both, Fraction(0)], self.scales.codes)
+
+    def matrix(self) -> NoReturn:
+        """Refuse: which rows are measured depends on the rows of the table."""
+        raise ArgumentError("strategy", "dawa measures what the rows suggest: no matrix before the release")

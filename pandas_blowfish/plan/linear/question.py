@@ -1,0 +1,305 @@
+"""A workload of linear counting queries, and what can be measured to answer it. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.plan.choose import NESTED
+from pandas_blowfish.plan.line import cells
+from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.search import search
+from pandas_blowfish.plan.linear.atom_rows import (
+    DIRECT,
+    IDENTITY,
+    OPTIMISED,
+    Linear,
+    dense,
+    distinct,
+    unpacked,
+)
+from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
+from pandas_blowfish.plan.linear.line_sums import Weighted, numbered
+from pandas_blowfish.plan.linear.optimise import optimise
+from pandas_blowfish.plan.linear.woven import Woven
+from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.policy.policy import Policy
+
+MAX_OPTIMISED = 256  # atoms up to which rows are searched for numerically
+MAX_WOVEN = 200_000_000  # queries times atoms of a line up to which nests are looked at
+MAX_WEIGHT = 1 << 20  # numbers of queries up to which rows are combined of them
+BETTER = 0.99  # of the best structured error: what is less of a gain is not worth keeping a matrix for
+LINES = tuple(name for name in NESTED if name != cells.NAME)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries(Question):
+    """Whole-number queries over the cells of some columns, the same for each group.
+
+    Attributes:
+        tally: Counts of single cells: groups outermost, then the queries' columns, then those of a filter.
+        matrix: Queries x cells of one group, scipy sparse rows, int64.
+        digest: The matrix's sha256.
+        groups: How many columns answers are grouped by.
+    """
+
+    tally: Tally
+    matrix: Any
+    digest: bytes
+    groups: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.tally.domain.columns
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Return the names of the strategies that can be asked for."""
+        return (IDENTITY, DIRECT, OPTIMISED, *(LINES if self.ordered else ()))
+
+    @property
+    def ordered(self) -> bool:
+        """Tell whether the queries are about one column whose values have an order."""
+        return self.axis == self.groups and self.tally.binnings[self.axis].attribute.ordered
+
+    @property
+    def axis(self) -> int:
+        """Return the place of the queries' last column among the tally's."""
+        return (len(self.tally.binnings) if self.tally.shown is None else self.tally.shown) - 1
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers: groups outermost, then the number of the query."""
+        return numbered(self.tally.binnings[: self.groups], self.matrix.shape[0])
+
+    def candidates(
+        self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
+    ) -> Iterator[Measurement]:
+        """Yield what can be measured, the simplest first; of rows searched for only what is much better."""
+        atoms = self._atoms(policy)
+        auto = strategy == "auto"
+        if not atoms.changing.any():
+            rows = atoms.queries[:0]
+            name = IDENTITY if auto or strategy in LINES else strategy
+            yield self._linear(name, atoms, rows, epsilon, {"rows": "none"})
+            return
+        found: list[Measurement] = []
+        if auto or strategy == IDENTITY:
+            found.append(self._identity(atoms, epsilon))
+        if auto or strategy == DIRECT:
+            found.append(self._direct(atoms, epsilon))
+        woven: list[Woven] = []
+        if self.ordered and (auto or strategy in LINES or strategy == OPTIMISED):
+            names = LINES if strategy not in LINES else (strategy,)
+            woven = list(self._woven(policy, epsilon, names, apart=every or not auto))
+        if auto:  # a line may not know all that is exact
+            woven = [each for each in woven if not each.variances[~atoms.changing].any()]
+        found += woven if strategy != OPTIMISED else []
+        yield from found
+        small = int(atoms.needed.sum()) <= MAX_OPTIMISED and atoms.links.pairs is not None
+        if strategy == OPTIMISED and not small:
+            raise ArgumentError(
+                "strategy",
+                f"{int(atoms.needed.sum()):,} sets of cells that queries tell apart are too many to optimise",
+                allowed=f"up to {MAX_OPTIMISED}",
+                fix='"auto"',
+            )
+        if small and (auto or strategy == OPTIMISED):
+            best = self._optimised(atoms, epsilon, woven)
+            if not auto or every or best.mse < BETTER * min(each.mse for each in found):
+                yield best
+
+    def reread(
+        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
+    ) -> Measurement:
+        """Return the measurement that an earlier release made, from its name and `form`."""
+        if "layout" in form:
+            asked, axis = self._lined(policy)[form["covered"]]
+            return Woven.from_form(strategy, asked, axis, epsilon, form)
+        atoms = self._atoms(policy)
+        rows = form["rows"]
+        if rows == "none":
+            return self._linear(strategy, atoms, atoms.queries[:0], epsilon, form)
+        if rows == "queries":
+            return self._linear(strategy, atoms, _direct(atoms), epsilon, form)
+        if rows == "queries alone":
+            return self._linear(strategy, atoms, _alone(atoms), epsilon, form)
+        if isinstance(rows, str):
+            return self._linear(strategy, atoms, _counts(atoms, rest=rows == "all atoms"), epsilon, form)
+        return self._linear(strategy, atoms, unpacked(rows), epsilon, None)
+
+    def _atoms(self, policy: Policy) -> Atoms:
+        return gather(policy.graph.project(self.tally.domain.columns), self.tally, self.matrix)
+
+    def _linear(
+        self, name: str, atoms: Atoms, rows: Any, epsilon: Fraction, way: Mapping[str, Any] | None
+    ) -> Linear:
+        return Linear(name, self.tally, self.index, atoms, rows, epsilon, way)
+
+    def _identity(self, atoms: Atoms, epsilon: Fraction) -> Linear:
+        """Return the atoms' counts, or those that some query needs alone, whichever is better."""
+        ways = [
+            self._linear(IDENTITY, atoms, _counts(atoms, rest=rest), epsilon, {"rows": said})
+            for rest, said in ((True, "all atoms"), (False, "asked atoms"))
+        ]
+        return min(ways, key=lambda each: each.mse)
+
+    def _direct(self, atoms: Atoms, epsilon: Fraction) -> Linear:
+        """Return the queries themselves, each answered by all of them, or by itself where algebra fails."""
+        found = self._linear(DIRECT, atoms, _direct(atoms), epsilon, {"rows": "queries"})
+        if found.enough:
+            return found
+        return self._linear(DIRECT, atoms, _alone(atoms), epsilon, {"rows": "queries alone"})
+
+    def _optimised(self, atoms: Atoms, epsilon: Fraction, woven: list[Woven]) -> Linear:
+        """Return the best rows that a numerical search finds from the structured ones."""
+        from scipy.sparse import csr_array
+
+        needed = np.flatnonzero(atoms.needed)
+        place = np.full(atoms.count + 1, len(needed), dtype=np.int64)
+        place[needed] = np.arange(len(needed))
+        assert atoms.links.pairs is not None
+        ends = place[atoms.links.pairs]
+        ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+        queries = atoms.queries.astype(np.float64)[:, needed]
+        gram = np.asarray((queries.T @ queries).toarray()) / queries.shape[0]
+        starts = [np.eye(len(needed))]
+        direct, few = _direct(atoms), None
+        if direct.shape[0] <= 2 * len(needed) and abs(direct).max() < MAX_WEIGHT:
+            few = direct.toarray()[:, needed]
+        starts += [over[:, needed] for each in woven if (over := self._over(atoms, each)) is not None]
+        rows = optimise(gram, ends, atoms.links.parts[needed], starts, few)
+        full = np.zeros((len(rows), atoms.count), dtype=np.int64)
+        full[:, needed] = rows
+        found = self._linear(OPTIMISED, atoms, csr_array(full), epsilon, None)
+        return (
+            found
+            if found.enough
+            else self._linear(OPTIMISED, atoms, _counts(atoms, rest=True), epsilon, None)
+        )
+
+    def _over(self, atoms: Atoms, woven: Woven) -> Any:
+        """Return the weighted rows of a nest over atoms; None where it tells apart what an atom holds."""
+        size = woven.line.groups * woven.line.size
+        if size > 2 * MAX_OPTIMISED:
+            return None
+        labels = woven.tally.marks[self.axis]
+        lines = np.arange(woven.line.groups)[:, None] * woven.line.size
+        of_bin = np.where(labels < 0, size, labels + lines).ravel()  # what the line leaves out is zeros
+        rows = np.column_stack([woven.measured(one) for one in np.eye(size, dtype=np.int64)])
+        scales = np.array([float(scale) for scale in woven.scales])
+        rows = rows[scales > 0] / scales[scales > 0][:, None]
+        rows = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
+        occupied = self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+        both = np.unique(np.column_stack([atoms.of_bin, of_bin])[occupied], axis=0)
+        over = np.zeros((len(rows), atoms.count + 1))  # the last is what no atom holds
+        over[:, both[:, 0]] = rows[:, both[:, 1]]
+        if not np.array_equal(over[:, both[:, 0]], rows[:, both[:, 1]]) or over[:, -1].any():
+            return None
+        return over[:, :-1]
+
+    @cached_property
+    def _runs(self) -> dict[bool, tuple[Ints, Any]]:
+        """Return runs of cells that no query tells apart, and the queries over them.
+
+        By whether cells that no query counts are runs too, or left out.
+        """
+        classes = column_classes(self.matrix)
+        attribute = self.tally.binnings[self.axis].attribute
+        change = np.append(False, classes[1:] != classes[:-1])
+        change[attribute.cells :] = True  # missing values are no neighbours of the last
+        runs = np.cumsum(change)
+        first = np.flatnonzero(np.append(True, change[1:]))
+        by_cell = self.matrix.tocsc()
+        ways = {True: (frozen(runs), by_cell[:, first].tocsr())}
+        held = classes[first] > 0
+        if held.any() and not held.all():
+            fewer = np.where(held, np.cumsum(held) - 1, -1)[runs]
+            ways[False] = (frozen(fewer), by_cell[:, first[held]].tocsr())
+        return ways
+
+    def _lined(self, policy: Policy) -> dict[bool, tuple[Weighted, Line]]:
+        """Return the questions along the column, and the lines they are asked of."""
+        found = {}
+        tally, axis = self.tally, self.axis
+        graph = policy.graph.project(tally.domain.columns)
+        for covered, (labels, weights) in self._runs.items():
+            attribute = tally.binnings[axis].attribute
+            labels, weights = _occupied(tally, labels, weights)
+            if weights.shape[0] * weights.shape[1] > MAX_WOVEN or not weights.shape[1]:
+                continue
+            own = Binning(attribute, frozen(labels), pd.RangeIndex(weights.shape[1]))
+            binnings = (*tally.binnings[:axis], own, *tally.binnings[axis + 1 :])
+            fewer = Tally(binnings, tally.shown, tally.condition)
+            mark = np.frombuffer(self.digest, dtype=np.int64)
+            labelled = partial(pd.RangeIndex, weights.shape[0])
+            asked = Weighted(fewer, "ranges", (mark, mark), labelled, None, weights)
+            found[covered] = (asked, line(graph, fewer))
+        return found
+
+    def _woven(
+        self, policy: Policy, epsilon: Fraction, names: tuple[str, ...], *, apart: bool
+    ) -> Iterator[Woven]:
+        """Yield the nests of some strategies: the best of all, or of each by itself."""
+        for covered, (asked, axis) in self._lined(policy).items():
+            if len(names) > 1 and int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
+                continue  # totals of pieces that are no runs are kept by the others
+            layouts: dict[Layout, str] = {}
+            for name in names:
+                listed = NESTED[name](axis) or (cells.layouts(axis) if len(names) == 1 else [])
+                layouts |= dict.fromkeys(listed, name)
+            groups = [list(layouts)]
+            if apart:
+                groups = [[each for each in layouts if layouts[each] == name] for name in names]
+            for some in groups:
+                if some:
+                    layout, weights = search(axis, asked.sampled(), some)
+                    name = layouts[layout]
+                    yield Woven(name, asked, axis, layout, weights, epsilon, covered)
+
+
+def _occupied(tally: Tally, labels: Ints, weights: Any) -> tuple[Ints, Any]:
+    """Return runs and the queries over them without the runs that a filter leaves empty everywhere."""
+    if tally.condition is None:
+        return labels, weights
+    cells = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, len(labels)).any(axis=0)
+    held = np.zeros(weights.shape[1], dtype=bool)
+    held[labels[cells & (labels >= 0)]] = True
+    place = np.append(np.where(held, np.cumsum(held) - 1, -1), -1)
+    return place[labels], weights[:, np.flatnonzero(held)]
+
+
+def _counts(atoms: Atoms, *, rest: bool) -> Any:
+    """Return a row for each atom that some query needs to know, or for all of the totals these are in."""
+    from scipy.sparse import eye_array
+
+    wanted = atoms.needed & (rest | (np.diff(atoms.queries.tocsc().indptr) > 0))
+    return eye_array(atoms.count, dtype=np.int64, format="csr")[np.flatnonzero(wanted)]
+
+
+def _direct(atoms: Atoms) -> Any:
+    """Return the queries that edges change, each once, but for multiples and exact totals.
+
+    Totals are kept in where dense algebra could not add them again.
+    """
+    if dense(atoms, 0):
+        rows = distinct(atoms.less_totals(atoms.queries[np.flatnonzero(atoms.changing)]))
+        if dense(atoms, rows.shape[0]):
+            return rows
+    return _alone(atoms)
+
+
+def _alone(atoms: Atoms) -> Any:
+    """Return the queries that edges change, each once, but for multiples."""
+    return distinct(atoms.queries[np.flatnonzero(atoms.changing)])

@@ -1,0 +1,43 @@
+"""Woven: weighted sums of atoms read off the nested runs of a line. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.runs import Nested
+
+
+@dataclass(frozen=True, eq=False)
+class Woven(Nested):
+    """A nest that answers `Weighted` questions; what is measured, and its loss, are the nest's.
+
+    Attributes:
+        covered: Whether cells that no query counts are on the line, too.
+
+    Proof note:
+        Requires: as `Nested`.
+        Ensures:  privacy loss <= epsilon.
+        Because:  the rows and scales are those of the nest, whatever is read off them.
+        Checked:  tests/privacy/test_workload_loss.py::test_loss_of_random_workloads
+    """
+
+    covered: bool = True
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the layout, the weights and the line as plain data, to read a stored answer by."""
+        return {**super().form, "covered": self.covered}
+
+    @classmethod
+    def from_form(
+        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+    ) -> Woven:
+        """Return the measurement that `form` described."""
+        layout, weights = Layout.from_dict(form["layout"]), tuple(form["weights"])
+        return cls(name, asked, line, layout, weights, epsilon, form["covered"])

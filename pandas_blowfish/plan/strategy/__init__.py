@@ -1,1 +1,0 @@
-"""What is measured: one file a strategy. Never sees rows."""

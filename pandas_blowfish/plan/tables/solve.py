@@ -1,0 +1,415 @@
+"""Marginals put together from measured tables, effect by effect: they agree with each other exactly.
+
+Free post-processing: never sees rows. The full joint table is never made.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.given import Family, Given
+from pandas_blowfish.plan.shape.agree import agree, settled
+from pandas_blowfish.plan.shape.simplex import shape
+from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.residual import Residual
+
+
+def solve_counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
+    """Return counts of bins from the noisy ones, that agree with exact totals and known sums."""
+    size, parts = len(measurement.index), measurement.parts
+    noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
+    families = given.over(measurement.tally) if given else []
+    if families:
+        exact = Family(parts.total_of, totals)
+        return _known(noisy, [*families, exact], parts.alone, positive=bool(post))
+    if post:
+        out = shape(noisy, parts.total_of, totals)
+        out.counts[parts.alone] = noisy[parts.alone]
+        return Solved(out.counts, out.shift)
+    inside = parts.total_of >= 0
+    if not inside.any():
+        return Solved(noisy, (0.0, 0.0))
+    sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
+    gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
+    shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
+    return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
+
+
+def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, positive: bool) -> Solved:
+    """Return counts that agree with known sums.
+
+    A count is its noisy answer less a shift, or 0 where that is not above it: shifts are told for the counts
+    that are not settled by what is known, 0 among them.
+    """
+    counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
+    moved = noisy - counts
+    open_ = ~alone & np.isnan(settled(families, len(noisy)))
+    low = moved[open_ & (counts > 0)] if positive else moved[open_]
+    return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
+
+
+Places = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """All cells of some tables, one after another.
+
+    Attributes:
+        sizes: How many cells each column has.
+        order: The tables, by their columns.
+        spread: The variance of each cell.
+        facts: What is known of the cells.
+        ties: That tables agree with each other and with exact totals.
+    """
+
+    sizes: Sequence[int]
+    order: tuple[Places, ...]
+    spread: Floats
+    facts: list[Family]
+    ties: list[Family]
+
+    @classmethod
+    def of(cls, measurement: Residual, tables: Mapping[Places, Floats], given: Given) -> Together:
+        """Return the cells of estimated tables, and what is known of them."""
+        question, order = measurement.question, tuple(tables)
+        starts = np.cumsum([0, *(table.size for table in tables.values())])
+        size, facts, ties = int(starts[-1]), [], []
+        named = {name for fact in given.facts for name in fact.columns}
+        for number, (places, start) in enumerate(zip(order, starts, strict=False)):
+            columns = {question.domain.columns[place] for place in places}
+            if number == 0 or columns & named or question.condition is not None:
+                found = given.over(question.table(places))
+                facts += [_placed(family, start, size) for family in found]
+            if measurement.groups is not None:
+                ties.append(_placed(_exact(measurement, places, tables[places]), start, size))
+        ties += [
+            _tied(question.sizes, order, starts, pair, shared)
+            for shared, pairs in _shared(order)
+            for pair in pairs
+        ]
+        spread = np.concatenate([measurement.table_variances(each).ravel() for each in order])
+        return cls(question.sizes, order, spread, facts, ties)
+
+    def agreed(self, tables: Mapping[Places, Floats], *, positive: bool) -> dict[Places, Floats]:
+        """Return tables near those given that agree with all that is known, perhaps nowhere negative."""
+        listed = np.concatenate([tables[places].ravel() for places in self.order])
+        found = agree(listed, [*self.facts, *self.ties], positive=positive, spread=self.spread)
+        shapes = [tuple(self.sizes[place] for place in places) for places in self.order]
+        cuts = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        parts = zip(self.order, np.split(found, cuts), shapes, strict=True)
+        return {places: part.reshape(shape) for places, part, shape in parts}
+
+
+def _placed(family: Family, start: int, size: int) -> Family:
+    """Return what is known of one table as known of all, whose cells begin at a place."""
+    labels = np.full(size, -1, dtype=np.int64)
+    labels[start : start + len(family.labels)] = family.labels
+    return Family(labels, family.totals, family.rows)
+
+
+def _exact(measurement: Residual, places: Places, table: Floats) -> Family:
+    """Return the exact totals of products of groups, which an estimated table has already."""
+    assert measurement.groups is not None
+    labels = np.zeros(1, dtype=np.int64)
+    for place in places:
+        own = measurement.groups[place]
+        labels = (labels[:, None] * (int(own.max(initial=-1)) + 1) + own).ravel()
+    return Family(labels, np.rint(np.bincount(labels, table.ravel())))
+
+
+def _shared(order: Sequence[Places]) -> list[tuple[Places, list[tuple[int, int]]]]:
+    """Return sets of columns that tables share, largest first, and pairs of tables to compare over each.
+
+    Tables that agree on more columns by other pairs need no pair of their own.
+    """
+    both = {tuple(sorted(set(one) & set(two))) for one, two in itertools.combinations(order, 2)}
+    found: list[tuple[Places, list[tuple[int, int]]]] = []
+    for shared in sorted(both, key=lambda each: (-len(each), each)):
+        holders = [number for number, each in enumerate(order) if set(shared) <= set(each)]
+        group = {number: number for number in holders}
+        for wider, pairs in found:
+            if set(shared) <= set(wider):
+                for one, two in pairs:
+                    _join(group, one, two)
+        pairs = []
+        for number in holders[1:]:
+            if group[number] != group[holders[0]]:
+                pairs.append((holders[0], number))
+                _join(group, holders[0], number)
+        if pairs:
+            found.append((shared, pairs))
+    return found
+
+
+def _join(group: dict[int, int], one: int, two: int) -> None:
+    old, new = group[two], group[one]
+    for number, own in group.items():
+        if own == old:
+            group[number] = new
+
+
+def _tied(
+    sizes: Sequence[int], order: Sequence[Places], starts: Ints, pair: tuple[int, int], shared: Places
+) -> Family:
+    """Return that two tables have the same sums over the columns they do not share."""
+    from scipy.sparse import eye_array, hstack
+
+    many = math.prod(sizes[place] for place in shared)
+    labels = np.full(int(starts[-1]), -1, dtype=np.int64)
+    for side, number in enumerate(pair):
+        own = np.zeros(1, dtype=np.int64)
+        for place in order[number]:
+            held = place in shared
+            step = np.arange(sizes[place]) if held else np.zeros(sizes[place], dtype=np.int64)
+            own = (own[:, None] * (sizes[place] if held else 1) + step).ravel()
+        labels[starts[number] : starts[number + 1]] = own + side * many
+    one = eye_array(many, dtype=np.int64)
+    return Family(labels, np.zeros(many, dtype=np.int64), hstack([one, -one], format="csr"))
+
+
+NONNEGATIVE = "nonnegative"
+LIFTED = 0.001  # of even tables that may be mixed in, so that nothing is negative
+ROUNDS = 1_000  # of projections, for tables that are not negative and still agree
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A noisy table: its columns, those of them that are folded, its counts (folded axes left out)."""
+
+    places: Places
+    folded: Places
+    counts: Floats
+    variance: float
+
+
+def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given: Given | None) -> Solved:
+    """Return the asked tables, one after another, each in the order asked.
+
+    Args:
+        measurement: What was measured.
+        values: The noisy value of every measured row.
+        post: False for the unbiased estimates; True the same, and a single table is made non-negative;
+            "nonnegative": the nearest that agree and are not negative.
+        given: Public facts with known answers; each holds in every table that can tell it.
+
+    Proof note:
+        Requires: a release already paid for.
+        Ensures:  the estimate of least variance among linear unbiased ones; tables agree on every shared
+                  sub-marginal and on every exact total.
+        Because:  noise of one variance in all cells of a table is as large, and independent, in each of
+                  its effects (they are orthogonal), so effects are averaged one by one with weights of
+                  inverse variance; what is exact replaces its part.
+        Checked:  tests/plan/tables/test_solve.py::test_equals_dense_least_squares
+    """
+    sources, totals = _split(measurement, values)
+    tables = _estimates(measurement, sources, totals)
+    question, most = measurement.question, _most(measurement, totals)
+    held = {places: question.held(places) for places in tables}
+    if any(each is not None for each in held.values()):  # linear, so what was unbiased stays so
+        tables = _projected(measurement, tables, totals, held, positive=False)
+    before = without_dust(question.listed(tables))
+    known = Together.of(measurement, tables, given) if given else None
+    if known is not None and known.facts:
+        positive = post == NONNEGATIVE or (bool(post) and len(question.asked) == 1)
+        tables = known.agreed(tables, positive=positive)
+        return moved_from(before, without_dust(question.listed(tables)), most)
+    if not post:
+        return Solved(before, (0.0, 0.0), most)
+    if post == NONNEGATIVE:
+        tables = _projected(measurement, tables, totals, held, positive=True)
+    if len(question.asked) == 1:
+        tables = {places: _shaped(measurement, places, table) for places, table in tables.items()}
+    return moved_from(before, without_dust(question.listed(tables)), most)
+
+
+def _split(measurement: Residual, values: Ints) -> tuple[list[Source], dict[Places, Floats]]:
+    """Return measured values as noisy tables and as tables of exact totals."""
+    sources, at = [], 0
+    for table, form, spread in zip(
+        measurement.tables, measurement.shapes, measurement.variances_of_tables, strict=True
+    ):
+        size = math.prod(form)
+        counts = values[at : at + size].astype(np.float64).reshape(form)
+        sources.append(Source(table.places, table.folded, counts, spread))
+        at += size
+    totals = {}
+    for places, form in zip(measurement.totals, measurement.total_shapes, strict=True):
+        size = math.prod(form)
+        totals[places] = values[at : at + size].astype(np.float64).reshape(form)
+        at += size
+    return sources, totals
+
+
+def _estimates(
+    measurement: Residual, sources: Sequence[Source], totals: Mapping[Places, Floats]
+) -> dict[Places, Floats]:
+    """Return the best estimate of every asked table, columns in the domain's order."""
+    sizes = measurement.question.sizes
+    needed = {
+        effect
+        for places in measurement.question.sets
+        for many in range(len(places) + 1)
+        for effect in itertools.combinations(places, many)
+    }
+    effects = _effects(sizes, sources, needed)
+    found = {}
+    for places in measurement.question.sets:
+        table = np.zeros([sizes[place] for place in places])
+        for many in range(len(places) + 1):
+            for effect in itertools.combinations(places, many):
+                if effect in effects:
+                    rest = math.prod(sizes[place] for place in places if place not in effect)
+                    table += _spread(effects[effect], effect, places) / rest
+        found[places] = _with_totals(measurement, places, table, totals)
+    return found
+
+
+def _effects(sizes: Sequence[int], sources: Sequence[Source], needed: set[Places]) -> dict[Places, Floats]:
+    """Return each effect as all sources together tell it: weights of inverse variance."""
+    sums: dict[Places, Floats] = {}
+    weights: dict[Places, float] = {}
+    for source in sources:
+        free = [place for place in source.places if place not in source.folded]
+        for many in range(len(free) + 1):
+            for part in itertools.combinations(free, many):
+                effect = tuple(sorted((*part, *source.folded)))
+                if effect not in needed:
+                    continue
+                gone = tuple(rank for rank, place in enumerate(free) if place not in part)
+                table = source.counts.sum(axis=gone)
+                for place in sorted(source.folded):
+                    axis = effect.index(place)
+                    kept = [each for each in effect[:axis] if each in part or each in source.folded]
+                    table = np.stack([table / 2, -table / 2], axis=len(kept))
+                rest = math.prod(sizes[place] for place in free if place not in part)
+                weight = 2.0 ** len(source.folded) / (source.variance * rest)
+                sums[effect] = sums.get(effect, 0.0) + weight * table
+                weights[effect] = weights.get(effect, 0.0) + weight
+    return {effect: _centred(table / weights[effect]) for effect, table in sums.items()}
+
+
+def _centred(table: Floats) -> Floats:
+    """Return what varies with every column: means along each axis taken away."""
+    for axis in range(table.ndim):
+        table = table - table.mean(axis=axis, keepdims=True)
+    return table
+
+
+def _spread(table: Floats, effect: Places, places: Places) -> Floats:
+    """Return a table over some columns, the same for all values of the others."""
+    return np.expand_dims(table, [rank for rank, place in enumerate(places) if place not in effect])
+
+
+def _with_totals(
+    measurement: Residual, places: Places, table: Floats, totals: Mapping[Places, Floats]
+) -> Floats:
+    """Return the nearest table whose exact totals are right."""
+    if measurement.groups is None:
+        return table
+    split = measurement.split(places)
+    known = next(each for each in totals if set(split) <= set(each))
+    right = totals[known].sum(axis=tuple(n for n, place in enumerate(known) if place not in split))
+    found, many = table, np.ones(())
+    for axis, place in enumerate(places):
+        group = measurement.groups[place]
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))
+        found = np.add.reduceat(np.take(found, order, axis=axis), starts, axis=axis)
+        many = many[..., None] * np.bincount(group)
+    gap = (right.reshape(found.shape) - found) / many
+    for axis, place in enumerate(places):
+        gap = np.take(gap, measurement.groups[place], axis=axis)
+    return np.asarray(table + gap)
+
+
+def _projected(
+    measurement: Residual,
+    tables: Mapping[Places, Floats],
+    totals: Mapping[Places, Floats],
+    held: Mapping[Places, NDArray[np.bool_] | None],
+    *,
+    positive: bool,
+) -> dict[Places, Floats]:
+    """Return tables near the ones given that agree, are 0 where nothing can be, and perhaps not negative.
+
+    Dykstra's alternating projections: on tables of the right cells, then on those that agree with each
+    other and with exact totals, until the two meet.
+    """
+    agreed = dict(tables)
+    largest = max((float(np.abs(each).sum()) for each in tables.values()), default=0.0)
+    enough = 1e-10 * max(1.0, largest)
+    even = _even(measurement, tables, totals, held) if positive else None
+    kept = {places: np.zeros_like(table) for places, table in tables.items()}
+    for _ in range(ROUNDS):
+        right, off = {}, 0.0
+        for places, table in agreed.items():
+            moved = table + kept[places]
+            right[places] = _cells_right(moved, held[places], positive)
+            kept[places] = moved - right[places]
+            wrong = table - _cells_right(table, held[places], positive)
+            if even is not None:  # what even tables lift can be left as it is
+                wrong = np.where(even[places] > 0, 0.0, wrong)
+            off = max(off, float(np.abs(wrong).max(initial=0.0)))
+        if off <= enough and (even is None or 1 - _share(agreed, even) <= LIFTED):
+            break
+        sources = [Source(places, (), table, 1.0) for places, table in right.items()]
+        agreed = _estimates(measurement, sources, totals)
+    if even is not None:
+        share = _share(agreed, even)
+        agreed = {places: share * table + (1 - share) * even[places] for places, table in agreed.items()}
+    return {places: _cells_right(table, held[places], positive) for places, table in agreed.items()}
+
+
+def _even(
+    measurement: Residual,
+    tables: Mapping[Places, Floats],
+    totals: Mapping[Places, Floats],
+    held: Mapping[Places, NDArray[np.bool_] | None],
+) -> dict[Places, Floats] | None:
+    """Return tables that agree and are nowhere negative: what is exact, or the mean total, spread evenly."""
+    if any(each is not None for each in held.values()):
+        return None
+    total = max(float(np.mean([table.sum() for table in tables.values()])), 0.0)
+    flat = {places: np.full(table.shape, total / max(table.size, 1)) for places, table in tables.items()}
+    return {places: _with_totals(measurement, places, table, totals) for places, table in flat.items()}
+
+
+def _share(agreed: Mapping[Places, Floats], even: Mapping[Places, Floats]) -> float:
+    """Return how much of tables that agree is left when even ones are mixed in until nothing is negative."""
+    share = 1.0
+    for places, table in agreed.items():
+        low = (table < 0) & (even[places] > 0)
+        share = min(share, float((even[places][low] / (even[places] - table)[low]).min(initial=1.0)))
+    return share
+
+
+def _cells_right(table: Floats, held: NDArray[np.bool_] | None, positive: bool) -> Floats:
+    """Return a table without counts where nothing can be, or without negative ones."""
+    table = table if held is None else np.where(held, table, 0.0)
+    return np.maximum(table, 0.0) if positive else table
+
+
+def _shaped(measurement: Residual, places: Places, table: Floats) -> Floats:
+    """Return the nearest non-negative table with the same exact totals."""
+    group = np.zeros(1, dtype=np.int64)
+    if measurement.groups is None:
+        return np.maximum(table, 0.0)
+    for place in places:
+        own = measurement.groups[place]
+        group = (group[:, None] * (int(own.max(initial=-1)) + 1) + own).ravel()
+    totals = np.maximum(np.rint(np.bincount(group, table.ravel())), 0.0)
+    return shape(table.ravel(), group, totals).counts.reshape(table.shape)
+
+
+def _most(measurement: Residual, totals: Mapping[Places, Floats]) -> float | None:
+    """Return what no count exceeds: the number of rows, where that is exact."""
+    return None if measurement.groups is None else float(next(iter(totals.values())).sum())

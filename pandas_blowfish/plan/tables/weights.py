@@ -1,0 +1,115 @@
+"""Finds the weights of tables that together tell effects best. Never sees rows.
+
+A table of weight w has noise of scale 1 / w, so it tells an effect with a precision of w^2 times a factor.
+The precisions of all tables add, the variance of an effect is the inverse, and what is lost is the largest of
+some sums of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.threads import one_thread
+
+FINEST = 1_000  # weights are whole numbers up to this
+LOGS = (-14.0, 4.0)  # between which logarithms of weights are searched
+
+
+def best_weights(
+    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats]
+) -> tuple[Ints, float]:
+    """Return whole weights of the least error found, and that error at epsilon 1 (before rounding).
+
+    Args:
+        tells: The precision at weight 1, effects x tables.
+        losses: What each edge loses a weight of 1: edges x tables.
+        worth: What the variance of each effect adds to the error.
+        starts: Logarithms of weights to start from.
+    """
+    sharpest = _sharpest(losses)
+    error, weights = _best(tells, sharpest, worth, starts)
+    with one_thread():
+        return _whole(_thinned(tells, sharpest, worth, weights), tells), error
+
+
+def least_error(tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats]) -> float:
+    """Return nearly the least error that `best_weights` would find, much sooner."""
+    return _best(tells, _sharpest(losses), worth, starts, "BFGS")[0]
+
+
+def _best(
+    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats], method: str = "L-BFGS-B"
+) -> tuple[float, Floats]:
+    """Return the least error found from any start, and its weights."""
+    with one_thread():
+        found = [_descend(tells, losses, worth, start, method) for start in starts]
+    return min(found, key=lambda each: each[0])
+
+
+def _sharpest(losses: Floats) -> Floats:
+    """Drop patterns that another is at least as large as everywhere."""
+    if len(losses) > 1_000:
+        return losses
+    losses = np.unique(losses, axis=0)
+    over = np.asarray((losses[:, None, :] <= losses[None, :, :]).all(axis=2))
+    np.fill_diagonal(over, False)
+    return losses[~over.any(axis=1)]
+
+
+def _error(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> float:
+    """Return the sum of variances at epsilon 1."""
+    return float((worth / (tells @ weights**2)).sum() * (losses @ weights).max() ** 2)
+
+
+def _descend(
+    tells: Floats, losses: Floats, worth: Floats, logs: Floats, method: str = "L-BFGS-B"
+) -> tuple[float, Floats]:
+    """Return the least error found from a start, and its weights: a descent in their logarithms."""
+    from scipy.optimize import minimize
+
+    def smooth(power: float, at: Floats) -> tuple[float, Floats]:
+        weights = np.exp(np.clip(at, *LOGS))
+        precise = tells @ weights**2
+        error = worth / precise
+        falls = -2 * (error / precise @ tells) * weights**2 / error.sum()
+        loss = losses @ weights
+        top = loss.max()
+        share = (loss / top) ** power
+        rises = 2 * ((share / np.maximum(loss, 1e-300)) @ losses) * weights / share.sum()
+        return float(np.log(error.sum()) + 2 * (np.log(top) + np.log(share.sum()) / power)), falls + rises
+
+    limited = {"bounds": [LOGS] * len(logs)} if method == "L-BFGS-B" else {}
+    options = {"maxiter": 250, "maxcor": 20} if limited else {"maxiter": 100, "gtol": 1e-4}
+    for power in (8.0, 64.0) if len(losses) > 1 else (1.0,):
+        step = minimize(partial(smooth, power), logs, jac=True, method=method, options=options, **limited)
+        logs = np.clip(step.x, *LOGS)
+    weights = np.exp(logs)
+    return _error(tells, losses, worth, weights), weights
+
+
+def _thinned(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> Floats:
+    """Return weights without the tables that hardly matter, as long as that makes nothing worse."""
+    least = _error(tells, losses, worth, weights)
+    for share in (0.3, 0.1, 0.03, 0.01, 0.003):
+        tried = np.where(weights >= share * weights.max(), weights, 0.0)
+        if not (tells @ tried**2 > 0).all():
+            continue
+        some = tried > 0
+        error, found = _descend(tells[:, some], losses[:, some], worth, np.log(tried[some]))
+        if error <= least * (1 + 1e-3):
+            out = np.zeros(len(weights))
+            out[some] = found
+            return out
+    return weights
+
+
+def _whole(weights: Floats, tells: Floats) -> Ints:
+    """Return weights as whole numbers of nearly the same proportions, every effect still told."""
+    whole = np.rint(weights / weights.max() * FINEST).astype(np.int64)
+    for effect in np.flatnonzero((tells @ whole.astype(float) ** 2) == 0):
+        whole[int(np.argmax(tells[effect] * weights**2))] = 1
+    return np.asarray(whole // np.gcd.reduce(whole[whole > 0]))

@@ -1,0 +1,279 @@
+"""Questions as linear maps over cells: counts of cells gathered into bins. Never sees rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.plan.sieve import Sieve, sieve
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values, is_missing, with_missing
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.expression import Condition, columns_of
+from pandas_blowfish.policy.secret import canonical_value
+
+MAX_ANSWERS = 10**8
+MAX_LISTED = 200  # bins that the ledger spells out
+MAX_TABLES = 20_000  # tables asked for together
+MAX_TOGETHER = 10  # columns of a table that is asked for together with others
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """One column's cells, each counted in one bin or (-1) in none; labels None: each cell apart."""
+
+    attribute: Attribute
+    labels: Ints | None
+    index: pd.Index[Any]
+
+    @property
+    def bins(self) -> int:
+        """Return the number of bins."""
+        return len(self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many rows lie in each bin of a product of columns, bins in C order.
+
+    Attributes:
+        binnings: The columns that are looked at; those of a filter alone are last, with one bin.
+        shown: How many of them index the answers.
+        condition: What a row must satisfy to be counted.
+    """
+
+    binnings: tuple[Binning, ...]
+    shown: int | None = None
+    condition: Condition | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """Return the cells that are looked at."""
+        return Domain(tuple(binning.attribute for binning in self.binnings))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the number of bins of each column."""
+        return tuple(binning.bins for binning in self.binnings)
+
+    @property
+    def size(self) -> int:
+        """Return the number of bins."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """Return the index of the answers: levels in the order asked, the full declared domain."""
+        shown = self.binnings[: self.shown]
+        if not shown:
+            return pd.RangeIndex(1)
+        if len(shown) == 1:
+            return shown[0].index
+        return pd.MultiIndex.from_product([binning.index for binning in shown])
+
+    @cached_property
+    def marks(self) -> tuple[Ints, ...]:
+        """Return for each column the bin of each cell, -1 for none."""
+        return tuple(np.arange(b.attribute.size) if b.labels is None else b.labels for b in self.binnings)
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """Return which cells are counted: those the condition holds for, and that have a bin."""
+        return sieve(self.condition, self.domain.columns, self.marks)
+
+    def labels(self) -> Ints:
+        """Return the bin of every cell of the domain in C order, -1 for none."""
+        flat = np.zeros(1, dtype=np.int64)
+        for binning, each in zip(self.binnings, self.marks, strict=True):
+            flat = (flat[:, None] * binning.bins + np.maximum(each, 0)).ravel()
+        return np.where(self.sieve.cells(), flat, -1)
+
+    def bins_at(self, cells: Cells) -> Ints:
+        """Return the bin of each of some cells, of these columns and perhaps others; -1 for none."""
+        flat, classes = np.zeros(len(cells), dtype=np.int64), []
+        for binning, marks, own in zip(self.binnings, self.marks, self.sieve.classes, strict=True):
+            codes = np.where(cells.absent, 0, cells.codes[binning.attribute.name])
+            flat = flat * binning.bins + np.maximum(marks[codes], 0)
+            classes.append(own[codes])
+        counted = self.sieve.passes[tuple(classes)] & ~cells.absent
+        return np.where(counted, flat, -1)
+
+
+def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Condition | None = None) -> Tally:
+    """Return the histogram of some columns, refusing what has too many bins.
+
+    Args:
+        domain: The declared cells.
+        columns: The columns, in the order asked.
+        bins: None for the cells themselves; for one column a number of bins, a list of edges (as
+            `numpy.histogram` reads them: [low, next low), the last one closed) or {name: [values]};
+            for several a dict of those by column.
+        condition: What a row must satisfy to be counted.
+    """
+    chosen = domain.select(columns)
+    by_column = _by_column(columns, bins)
+    shown = [_binning(attribute, by_column.get(attribute.name)) for attribute in chosen]
+    others = [] if condition is None else [c for c in columns_of(condition) if c not in columns]
+    hidden = [Binning(a, np.zeros(a.size, dtype=np.int64), pd.RangeIndex(1)) for a in domain.select(others)]
+    result = Tally((*shown, *hidden), len(shown), condition)
+    if result.size > MAX_ANSWERS:
+        fix = "ask for fewer columns, or coarser bins."
+        if bins is None:
+            fix = feasible(chosen)
+        raise DomainTooLargeError("this histogram", result.size, MAX_ANSWERS, fix=fix)
+    return result
+
+
+def feasible(domain: Domain) -> str:
+    """Return what could be asked of some columns together: the widest tables of all of them that fit.
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> feasible(Domain(tuple(integers(name, 0, 99) for name in "abcdef")))
+        'marginal([...], order=3) of these columns has 20,000,000 answers; or use fewer columns.'
+    """
+    sizes = domain.shape
+    total = [1] + [0] * len(sizes)  # total[k]: the cells of all tables of k columns
+    for size in sizes:
+        for order in range(len(sizes), 0, -1):
+            total[order] += total[order - 1] * size
+    orders = range(1, min(len(sizes), MAX_TOGETHER) + 1)
+    fits = [k for k in orders if total[k] <= MAX_ANSWERS and math.comb(len(sizes), k) <= MAX_TABLES]
+    if not fits:
+        return "declare wider steps, or ask for fewer columns."
+    asked = f"marginal([...], order={fits[-1]})"
+    return f"{asked} of these columns has {total[fits[-1]]:,} answers; or use fewer columns."
+
+
+def listed_bins(bins: Any) -> Any:
+    """Return bins that can be read twice: generators, arrays and sets become lists, missing is None."""
+    if isinstance(bins, Mapping):
+        return {key: listed_bins(values) for key, values in bins.items()}
+    if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
+        return bins.item()
+    if isinstance(bins, (set, frozenset)):
+        bins = sorted(bins, key=repr)
+    if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__"):
+        return bins
+    return [None if is_missing(value) else value for value in bins]
+
+
+def describe_bins(bins: Any) -> Any:
+    """Return listed bins as plain data for the ledger: a dict as pairs, a long list as its hash."""
+    if isinstance(bins, Mapping):
+        return [[str(key), describe_bins(value)] for key, value in bins.items()]
+    if not isinstance(bins, list):
+        return bins
+    return shortened([canonical_value(value) for value in bins])
+
+
+def shortened(values: Any) -> Any:
+    """Return plain data as it is, a long list as its hash."""
+    if not isinstance(values, list) or len(values) <= MAX_LISTED:
+        return values
+    digest = hashlib.sha256(json.dumps(values).encode()).hexdigest()
+    return f"{len(values):,} values, sha256 {digest}"
+
+
+def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
+    if bins is None:
+        return {}
+    if isinstance(bins, Mapping) and bins and set(bins) <= set(columns):
+        return dict(bins)
+    if len(columns) == 1:
+        return {columns[0]: bins}
+    if isinstance(bins, Mapping) and bins:
+        strange = ", ".join(repr(key) for key in bins if key not in columns)
+        raise ArgumentError(
+            "bins", f"{strange} is not a column that was asked for", allowed=", ".join(columns)
+        )
+    raise ArgumentError(
+        "bins", "several columns need a dict", allowed=f"bins={{column: ...}} with {', '.join(columns)}"
+    )
+
+
+def _binning(attribute: Attribute, bins: Any) -> Binning:
+    if bins is None:
+        return Binning(attribute, None, attribute.index())
+    if isinstance(bins, Binning):
+        return bins
+    if isinstance(bins, Mapping):
+        return _groups(attribute, bins)
+    if not attribute.ordered:
+        raise ArgumentError(
+            "bins",
+            f"{attribute.name!r} has no order to cut",
+            fix='group its values: bins={"name": [values], ...}',
+        )
+    starts, stops = _cuts(attribute, bins)
+    labels = np.full(attribute.size, -1, dtype=np.int64)
+    for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        labels[start:stop] = number
+    return _with_missing(attribute, labels, attribute.merged(starts, stops))
+
+
+def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
+    """Return where each bin starts and stops, in cells."""
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        if not 1 <= bins <= attribute.cells:
+            raise ArgumentError(
+                "bins", f"{bins} bins", allowed=f"1 to {attribute.cells} for {attribute.name!r}"
+            )
+        edges = [attribute.cells * number // int(bins) for number in range(int(bins) + 1)]
+        return edges[:-1], edges[1:]
+    if isinstance(bins, (str, bytes, bool)) or not hasattr(bins, "__iter__"):
+        raise ArgumentTypeError("bins", "not bins", allowed="a number, a list of edges, or {name: [values]}")
+    listed = list(bins)
+    if len(listed) < 2:
+        raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")
+    edges = [attribute.edge(value) for value in listed]
+    if any(a >= b for a, b in pairwise(edges)):
+        raise ArgumentError("bins", "an edge repeats, falls or leaves an empty bin", allowed="rising edges")
+    if isinstance(attribute, Values) or (isinstance(attribute, Grid) and attribute.single):
+        edges[-1] = _closed_end(attribute, listed[-1], edges[-1])
+    return edges[:-1], edges[1:]
+
+
+def _closed_end(attribute: Attribute, value: Any, edge: int) -> int:
+    """Return the end of the last bin, which holds its right edge as in numpy.histogram."""
+    try:
+        return max(edge, attribute.code(value) + 1)
+    except DeclaredValueError:
+        return edge
+
+
+def _groups(attribute: Attribute, groups: Mapping[Any, Any]) -> Binning:
+    labels = np.full(attribute.size, -1, dtype=np.int64)
+    names = [str(name) for name in groups]
+    for number, values in enumerate(groups.values()):
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise ArgumentTypeError(
+                "bins", "a group is not a list of values", allowed="{name: [values], ...}"
+            )
+        for value in values:
+            code = attribute.cells if attribute.nullable and is_missing(value) else attribute.code(value)
+            if labels[code] >= 0:
+                raise ArgumentError("bins", f"a cell of {attribute.name!r} is in two groups")
+            labels[code] = number
+    if not names or len(set(names)) != len(names) or len(set(labels[labels >= 0])) != len(names):
+        raise ArgumentError("bins", "groups are empty or share a name", allowed="{name: [values], ...}")
+    return _with_missing(attribute, labels, pd.CategoricalIndex(names, categories=names, name=attribute.name))
+
+
+def _with_missing(attribute: Attribute, labels: Ints, index: pd.Index[Any]) -> Binning:
+    """Give missing values a bin of their own, last, unless a group took them."""
+    if not attribute.nullable or labels[-1] >= 0:
+        return Binning(attribute, frozen(labels), index)
+    labels[-1] = len(index)
+    return Binning(attribute, frozen(labels), with_missing(index))

@@ -1,0 +1,406 @@
+"""Sums and means from noisy totals, with how wrong they may be. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import FrameError
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.lattice import LIMIT
+from pandas_blowfish.plan.law import reach, variance
+from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.sums import Column, Sums
+from pandas_blowfish.policy.attribute import Grid
+
+LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
+LOGARITHMS, EXPONENTIALS = "logarithms", "exponentials of logarithms"  # what a receipt says values are
+SLACK = 1e-12  # of a bound, for what rounding to floats may move it
+
+
+def logs_of(verb: str) -> dict[str, str]:
+    """Return what a receipt says of values that are not those of the columns themselves.
+
+    Its verb is the one by which intervals, pictures and tables read it; its query says what was asked.
+    """
+    if verb not in LOGS:
+        return {}
+    return {"verb": LOGS[verb], "of": LOGARITHMS if verb == "logsum" else EXPONENTIALS}
+
+
+def exponentials(value: Any, std: Any) -> tuple[Floats, Floats]:
+    """Return geometric means and their errors from means of logarithms and theirs, to first order.
+
+    Where a mean is beyond what floats hold, nothing is known of its error.
+    """
+    logs = np.asarray(value, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        found = np.exp(logs)
+        spread = found * np.asarray(std, dtype=np.float64)
+    beyond = ~np.isnan(logs) & ((found == 0) | np.isinf(found) | np.isinf(spread))
+    return found, np.where(beyond, np.inf, spread)
+
+
+def as_logs(receipt: Mapping[str, Any], release: pd.DataFrame) -> pd.DataFrame:
+    """Return a release of geometric means as the one of means of logarithms that it was made of."""
+    if receipt.get("of") != EXPONENTIALS:
+        return release
+    value, std = (release[name].to_numpy(dtype=np.float64) for name in ("value", "std"))
+    if (value < 0).any():
+        fix = "ask for the interval before you sum or scale."
+        raise FrameError("these are not the values that were released", fix=fix)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs, errors = np.log(value), np.where(np.isinf(std), np.inf, std / value)
+    return pd.DataFrame({"value": logs, "std": errors}, index=release.index)
+
+
+def from_logs(receipt: Mapping[str, Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """Return bounds of geometric means from those of the means of logarithms; others as they are.
+
+    Proof note:
+        Requires: bounds that hold the mean of the logarithms.
+        Ensures:  then the returned ones hold the geometric mean.
+        Because:  the exponential rises; its rounding is allowed for.
+        Checked:  tests/plan/totals/test_solve_logs.py::test_intervals_cover_geometric_means
+    """
+    if receipt.get("of") != EXPONENTIALS:
+        return low, high
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(low) * (1 - SLACK), np.exp(high) * (1 + SLACK)
+
+
+LISTED = 100  # answers whose public row counts a receipt lists
+
+
+def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
+    """Return what the interval of a released sum or mean is read by, as plain data, column by column.
+
+    Args:
+        measurement: What was measured.
+        counts: How many rows each answer is of, where that is exact and public; else NaN.
+    """
+    columns, scales = measurement.summed, measurement.total_scales
+    bounds = [_edges(*pair) for pair in zip(columns, measurement.rounding, strict=True)]
+    counting = [
+        None if column.count is None else str(0 if column.exact else scales[len(columns) + column.count])
+        for column in columns
+    ]
+    return {
+        "asked": [column.attribute.name for column in columns],
+        "units": [str(column.lattice.unit) for column in columns],
+        "origins": [str(column.lattice.origin) for column in columns],
+        "scales": [str(scale) for scale in scales[: len(columns)]],
+        "count_scales": counting,
+        "least": [None if low is None else str(low) for low, _ in bounds],
+        "most": [None if high is None else str(high) for _, high in bounds],
+        "rounding": [str(most) for most in measurement.rounding],
+        "lightest": [str(least) for least in measurement.lightest],
+        "counted": _counted(measurement, counts),
+    }
+
+
+def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
+    """Return the least and the greatest value that can be counted, of the cells that can be."""
+    if column.bounds is None:
+        return None, None
+    low, high = column.bounds[0] - rounding, column.bounds[1] + rounding
+    if isinstance(column.attribute, Grid):
+        return max(low, column.attribute.low), min(high, column.attribute.high)
+    return low, high
+
+
+def _counted(measurement: Sums, counts: Floats) -> dict[str, int]:
+    """Return how many rows each sum is of where that is public, by its label; of many sums the most."""
+    known = np.flatnonzero(~np.isnan(counts)).tolist()
+    if measurement.verb != "sum" or not any(measurement.rounding) or not known:
+        return {}
+    if len(measurement.index) > LISTED:
+        return {"": int(np.nanmax(counts))}
+    return {str(measurement.index[number]): int(counts[number]) for number in known}
+
+
+def widened(
+    receipt: Mapping[str, Any],
+    index: pd.Index[Any],
+    codes: Ints,
+    origins: list[Fraction] | None,
+    ends: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Return bounds of sums or means of the values themselves from those of what they are added up as.
+
+    Args:
+        receipt: What the release says.
+        index: The labels of its answers.
+        codes: Which of the receipt's columns each answer is of.
+        origins: Where instants are measured from; None for numbers.
+        ends: The low and high of the sums, or means, of what values are added up as.
+
+    Proof note:
+        Requires: bounds that hold the sum, or the mean, of what values are added up as.
+        Ensures:  then the returned ones hold that of the values themselves; refused where none would.
+        Because:  a value is off from what it is added up as by the receipt's `rounding` at most, so is a
+                  mean, and a sum by that times its rows. Those are as many as the receipt counted; else at
+                  most the table's, where these are public; and where all rows are added up as numbers on
+                  one side of 0, at most what the sum can be over the least of these.
+        Checked:  tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves,
+                  tests/plan/totals/test_solve_middles.py::test_sums_of_secret_numbers_of_rows_are_covered
+    """
+    if "rounding" not in receipt:
+        raise FrameError("this receipt does not say how values were read", fix="release it again.")
+    rounding = [Fraction(text) for text in receipt["rounding"]]
+    low, high = ends
+    if not any(rounding):
+        return low, high
+    off = np.array([float(most) * (1 + SLACK) for most in rounding])[codes]
+    outer = [
+        [np.nan if text is None else Fraction(text) for text in receipt[key]] for key in ("least", "most")
+    ]
+    if receipt["verb"] == "sum":
+        many = _rows(receipt, index, codes, np.maximum(np.abs(low), np.abs(high)))
+        off = np.where(off > 0, off * many, 0.0)
+        if np.isnan(off).any():
+            raise FrameError(
+                "the middles of cells were summed, of a secret number of rows",
+                fix="ask for the mean; or declare whole numbers as int without a step, which are exact.",
+            )
+        outer = [
+            [0 if end >= 0 else -np.inf for end in outer[0]],
+            [0 if end <= 0 else np.inf for end in outer[1]],
+        ]
+    starts = origins or [Fraction(0)] * len(rounding)
+    floor, ceiling = (
+        np.array([float(end - start) for end, start in zip(line, starts, strict=True)])[codes]
+        for line in outer
+    )
+    low, high = low - off, high + off
+    if not receipt["post"]:
+        return low, high
+    held = (off > 0) & ~np.isnan(floor) & np.isfinite(low) & np.isfinite(high)
+    low, high = (np.where(held, np.clip(end, floor, ceiling), end) for end in (low, high))
+    return low, high
+
+
+def _rows(receipt: Mapping[str, Any], index: pd.Index[Any], codes: Ints, largest: Floats) -> Floats:
+    """Return how many rows each sum is of at most, NaN where nothing is known.
+
+    Receipts of before the table's rows were told say nothing of sums whose own number is not public.
+    """
+    counted = receipt["counted"]
+    most = max(counted.values(), default=0)
+    public = np.array([text == "0" for text in receipt["count_scales"]])[codes]
+    known = np.array([counted.get(str(label), most) for label in index], dtype=np.float64)
+    least = np.array(
+        [float(Fraction(text)) for text in receipt.get("lightest", ["0"] * len(receipt["asked"]))]
+    )[codes]
+    told = np.divide(largest * (1 + SLACK), least, out=np.full(len(codes), np.nan), where=least > 0)
+    rows = receipt.get("rows")
+    return np.where(public, known, np.fmin(told, np.nan if rows is None else float(rows)))
+
+
+FEW = 10_000  # answers that are worked out as fractions
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated(Solved):
+    """Answers, their standard errors, how far from their column's origin, and exact row counts (or NaN)."""
+
+    std: Floats = None  # type: ignore[assignment]
+    offsets: Floats = None  # type: ignore[assignment]
+    counts: Floats = None  # type: ignore[assignment]
+
+
+def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated:
+    """Return sums or means from the measured totals, groups outermost.
+
+    A mean is the origin and the centred sum over the count. The count is taken for 1 where noise left less;
+    with `post` answers are moved into what the declared bounds allow. The error of a mean by a noisy count
+    is that of its first-order expansion at the released numbers.
+    """
+    size, sums = measurement.tally.size, len(measurement.summed)
+    by_total = values.reshape(len(measurement.totals), size)
+    noise = [variance(scale) for scale in measurement.total_scales]
+    answers, std, offsets, counts = (np.zeros((size, sums)) for _ in range(4))
+    for place, column in enumerate(measurement.summed):
+        sum_, count = by_total[place], None if column.count is None else by_total[sums + column.count]
+        if measurement.verb == "sum":
+            found = _sum(column, sum_, count, bool(post))
+            spread = np.full(size, np.sqrt(noise[place]) * float(column.lattice.unit))
+            moved = found
+        else:
+            assert count is not None
+            assert column.count is not None
+            counting = 0.0 if column.exact else noise[sums + column.count]
+            moved, spread = _mean(column, sum_, count, (noise[place], counting), bool(post))
+            moved = np.where(measurement.occupied, moved, np.nan)
+            found = float(column.lattice.origin) + moved
+        spread = np.where(measurement.occupied, spread, np.where(np.isnan(found), np.nan, 0.0))
+        far = LIMIT - 64 * measurement.total_scales[place]
+        spread = np.where(np.abs(sum_) >= int(far), np.inf, spread)  # how large it is was cut off
+        answers[:, place], std[:, place], offsets[:, place] = found, spread, moved
+        counts[:, place] = count if column.exact and count is not None else np.nan
+    parts = (part.ravel() for part in (std, offsets, counts))
+    return Estimated(answers.ravel(), (0.0, 0.0), None, *parts)
+
+
+def _sum(column: Column, sums: Ints, count: Ints | None, post: bool) -> Floats:
+    """Return sums in the column's own units."""
+    unit, origin = column.lattice.unit, column.lattice.origin
+    counts = np.zeros(len(sums), dtype=np.int64) if count is None else count
+    if len(sums) <= FEW:
+        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+        found = np.array([float(unit * weight + origin * many) for weight, many in pairs], dtype=np.float64)
+    else:
+        found = float(unit) * sums + float(origin) * counts
+    if not post or column.bounds is None:
+        return found
+    low, high = (float(bound) for bound in column.bounds)
+    if count is not None:
+        return np.clip(found, low * counts, high * counts)
+    return np.clip(found, 0.0 if low >= 0 else -np.inf, 0.0 if high <= 0 else np.inf)
+
+
+def _mean(
+    column: Column, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
+) -> tuple[Floats, Floats]:
+    """Return how far means lie from the origin, and their standard errors; NaN for no rows."""
+    lattice, known = column.lattice, column.exact or noise[1] == 0
+    many = np.where(count > 0, count, np.nan) if known else np.maximum(count, 1).astype(np.float64)
+    unit = float(lattice.unit)
+    moved = unit * (sums / many)
+    if post and column.bounds is not None:
+        low, high = (float(bound - lattice.origin) for bound in column.bounds)
+        moved = np.clip(moved, low, high)
+    return moved, unit * np.sqrt(noise[0] + (moved / unit) ** 2 * noise[1]) / many
+
+
+def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any) -> tuple[Any, Any]:
+    """Return low and high of each released sum or mean.
+
+    Proof note:
+        Requires: rows of a release as its verb returned it.
+        Ensures:  P(low <= true answer <= high) >= level, row by row; of a mean, where it has any rows. The
+                  truth is that of the values themselves, not of the middles of their cells.
+        Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
+                  it no further away. A mean's count is exact, or with its sum it follows from value and
+                  error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
+                  `level`, and the mean between the extreme quotients, within the declared bounds. What
+                  reading values as the middles of their cells adds to that is in the note of `widened`.
+        Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
+                  tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
+    """
+    release = as_logs(receipt, release)
+    asked = list(receipt["asked"])
+    codes = np.zeros(len(release), dtype=np.int64)
+    if receipt["by_column"]:
+        codes = pd.Index(asked).get_indexer(release.index.get_level_values(-1))
+    if (codes < 0).any() or release["std"].dtype.kind not in "fm":
+        raise _changed()
+    origins = [Fraction(text) for text in receipt["origins"]]
+    dated = pd.api.types.is_datetime64_any_dtype(release["value"].dtype)
+    value = _from_origin(release["value"], origins, codes) if dated else _numbers(release["value"])
+    std = _numbers(release["std"])
+    low, high = value.copy(), value.copy()
+    low[np.isinf(std)], high[np.isinf(std)] = -np.inf, np.inf
+    for number in np.unique(codes).tolist():
+        rows = (codes == number) & (std > 0) & np.isfinite(std)
+        column = {key: receipt[key][number] for key in ("units", "scales", "count_scales", "least", "most")}
+        origin = origins[number]
+        if receipt["verb"] == "sum":
+            low[rows], high[rows] = _sum_bounds(column, value[rows], std[rows], level, receipt["post"])
+            continue
+        start = 0.0 if dated else float(origin)
+        moved, rounding = value[rows] - start, 1 / std[rows] if dated else np.zeros(int(rows.sum()))
+        ends = _mean_bounds(column, origin, moved, std[rows], rounding, level, receipt["post"])
+        low[rows], high[rows] = (start + end for end in ends)
+    low, high = widened(receipt, release.index, codes, origins if dated else None, (low, high))
+    if not dated:
+        return from_logs(receipt, low, high)
+    like = release["value"]
+    return _stamps(low, origins, codes, like), _stamps(high, origins, codes, like)
+
+
+def _sum_bounds(
+    column: Mapping[str, Any], value: Floats, std: Floats, level: Any, post: bool
+) -> tuple[Floats, Floats]:
+    unit, scale = float(Fraction(column["units"])), Fraction(column["scales"])
+    if not np.allclose(std, unit * np.sqrt(variance(scale)), rtol=1e-9, atol=0):
+        raise _changed()
+    spread = unit * reach(scale, level) + SLACK * np.abs(value)
+    low, high = value - spread, value + spread
+    if post and column["least"] is not None:
+        low = np.maximum(low, 0.0) if Fraction(column["least"]) >= 0 else low
+        high = np.minimum(high, 0.0) if Fraction(column["most"]) <= 0 else high
+    return low, high
+
+
+def _mean_bounds(
+    column: Mapping[str, Any],
+    origin: Fraction,
+    moved: Floats,
+    std: Floats,
+    rounding: Floats,
+    level: Any,
+    post: bool,
+) -> tuple[Floats, Floats]:
+    """Return how far below and above the origin the true mean may lie."""
+    unit, scale, counting = (Fraction(column[key]) for key in ("units", "scales", "count_scales"))
+    one, two = variance(scale), variance(counting)
+    many = float(unit) * np.sqrt(one + (moved / float(unit)) ** 2 * two) / std
+    within = exact(level, "level") if not counting else 1 - (1 - exact(level, "level")) / 2
+    near, far = reach(scale, within), reach(counting, within)
+    loose = SLACK + rounding
+    fewest, most = np.maximum(np.rint(many * (1 - loose)) - far, 1.0), np.rint(many * (1 + loose)) + far
+    total = moved * many / float(unit)
+    below, above = (total + sign * (near + np.abs(total) * loose) for sign in (-1, 1))
+    low = float(unit) * below / np.where(below <= 0, fewest, most)
+    high = float(unit) * above / np.where(above >= 0, fewest, most)
+    if column["least"] is None:
+        return low, high
+    ends = [float(Fraction(column[key]) - origin) for key in ("least", "most")]
+    unknown = np.rint(many) <= 1 if counting else np.zeros(len(many), dtype=bool)
+    low = np.where(unknown, np.minimum(ends[0], moved), low)
+    high = np.where(unknown, np.maximum(ends[1], moved), high)
+    return (np.clip(low, ends[0], ends[1]), np.clip(high, ends[0], ends[1])) if post else (low, high)
+
+
+def _from_origin(value: pd.Series[Any], origins: list[Fraction], codes: Ints) -> Floats:
+    """Return instants as nanoseconds after their column's origin, NaN for none."""
+    plain = value.dt.tz_convert("UTC").dt.tz_localize(None) if value.dt.tz is not None else value
+    stamps = plain.to_numpy(dtype="datetime64[ns]").view(np.int64)
+    starts = np.array([int(origin) for origin in origins])[codes]
+    return np.where(value.isna().to_numpy(), np.nan, (stamps - starts).astype(np.float64))
+
+
+def _stamps(moved: Floats, origins: list[Fraction], codes: Ints, like: pd.Series[Any]) -> pd.Series[Any]:
+    starts = np.array([int(origin) for origin in origins])[codes]
+    return pd.Series(instants(starts, moved, like.dt.tz), index=like.index)
+
+
+def instants(starts: Ints, moved: Floats, zone: Any) -> pd.DatetimeIndex:
+    """Return instants so many nanoseconds after others, NaT for NaN, within what pandas can hold."""
+    known = ~np.isnan(moved)
+    room = np.clip(np.where(known, moved, 0.0), -(2.0**62), 2.0**62)
+    ends = np.clip(np.rint(room) + starts.astype(np.float64), -(2.0**63) * 0.999, 2.0**63 * 0.999)
+    near = np.abs(ends) < 2.0**62.9
+    whole = np.where(near, starts + np.rint(room).astype(np.int64), ends.astype(np.int64))
+    stamps = pd.DatetimeIndex(pd.to_datetime(whole, unit="ns", utc=True).where(known))
+    return stamps.tz_convert(zone) if zone is not None else stamps.tz_localize(None)
+
+
+def _numbers(std: pd.Series[Any]) -> Floats:
+    if std.dtype.kind == "m":
+        found = std.to_numpy(dtype="timedelta64[ns]").view(np.int64).astype(np.float64)
+        return np.where(std.isna().to_numpy(), np.nan, found)
+    return std.to_numpy(dtype=np.float64)
+
+
+def _changed() -> FrameError:
+    return FrameError(
+        "these are not the values that were released", fix="ask for the interval before you sum or scale."
+    )

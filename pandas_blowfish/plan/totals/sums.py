@@ -1,0 +1,284 @@
+"""Total: sums of whole weights with noise in proportion to what an edge can change. Never sees rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
+from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.domain import Domain
+
+PROOF = (
+    "Sums of whole weights (each value less an origin, over a unit), and row counts where they are needed: a "
+    "neighbouring table moves one row along one edge of the policy. Either the row keeps its group, and then "
+    "only columns whose blocks move change their sums, each by its longest edge at most; or it changes group "
+    "or leaves, and then each sum changes by the weights at its ends. The edge that loses most changes the "
+    "rows by at most {sensitivity} in L1 and, with the scales {scales}, loses at most epsilon = {epsilon}. "
+    "Rows of scale 0 are the same in all neighbouring tables and cost nothing."
+)
+PROOF_HIDDEN = (
+    " The total itself is secret: two totals that must look alike are at most {hidden} units apart (three "
+    "times delta, rounded up), and what is released depends on the rows by their total alone, so that under "
+    "either statement it is a mixture over such totals, and its odds change by exp(epsilon) at most."
+)
+PROOF_EXACT = (
+    "No edge of the policy changes any of these sums: they are the same in all neighbouring tables, so they "
+    "are released exactly and cost nothing."
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column's part in the answers.
+
+    Attributes:
+        attribute: The column.
+        lattice: What its rows weigh.
+        bounds: The least and the greatest number that can be counted; None without bounds.
+        count: Which of the counts says how many rows were added up; None where that is not needed.
+        exact: Whether no edge changes that count.
+    """
+
+    attribute: Attribute
+    lattice: Lattice
+    bounds: tuple[Fraction, Fraction] | None
+    count: int | None
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Sums(Checkable):
+    """One noisy sum a column and group, then one count a column that needs it, and group.
+
+    Attributes:
+        verb: "sum" or "mean".
+        tally: The groups and the filter.
+        totals: What is added up: a sum a column, then counts.
+        summed: How answers are read off them, column by column.
+        moved: What one edge can do to them.
+        epsilon: What may be lost.
+        split: Of means by noisy counts: how much more noise counts get, for what an edge changes them,
+            than sums do, and where sums are measured from.
+        index: The index of the answers.
+        rows: The number of rows, where it is known.
+        hidden: How far apart, in units, totals can lie that a secret of the whole table does not let be told
+            apart; 0 without one. Then there is one column, and one group of all rows.
+
+    Proof note:
+        Requires: no touched facts; `shifts` as its note says; of hidden totals `Aggregate.distance`.
+        Ensures:  privacy loss <= epsilon, over edges and between any two totals `hidden` units apart.
+        Because:  scales are in proportion to what an edge can change each total, or to what is hidden where
+                  that is more, times one factor for which the bound of `Shifts.loss` is exactly epsilon, in
+                  fractions, or the loss between hidden totals is. Totals that no edge changes, and groups
+                  that no row can be in, have scale 0.
+        Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances,
+                  tests/beyond/test_total_plan.py::test_the_larger_of_both
+    """
+
+    verb: str
+    tally: Tally
+    totals: tuple[Total | Tally, ...]
+    summed: tuple[Column, ...]
+    moved: Shifts
+    epsilon: Fraction
+    split: tuple[Fraction, str]
+    index: pd.Index[Any]
+    rows: int | None = None
+    hidden: int = 0
+
+    name = "total"
+    proof_id = "total"
+
+    @property
+    def tallies(self) -> tuple[Total | Tally, ...]:
+        """Return what rows are added up to."""
+        return self.totals
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Return the columns that are looked at: groups, those added up, those of the filter alone."""
+        return self._cells.domain
+
+    @cached_property
+    def _cells(self) -> Tally:
+        shown = len(self.tally.binnings) if self.tally.shown is None else self.tally.shown
+        asked = [column.attribute for column in self.summed]
+        names = {attribute.name for attribute in asked}
+        rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
+        one = [Binning(each, _zeros(each), pd.RangeIndex(1)) for each in (*asked, *rest)]
+        return Tally((*self.tally.binnings[:shown], *one), shown, self.tally.condition)
+
+    @cached_property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Return which groups the filter leaves any rows in."""
+        return self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the split between sums and counts."""
+        return {"share": str(self.split[0]), "origin": self.split[1]} if self.noisy_counts else {}
+
+    @property
+    def rounding(self) -> tuple[Fraction, ...]:
+        """Return, column by column, the most by which a value differs from what it is added up as."""
+        return tuple(rounding(column.lattice) for column in self.summed)
+
+    @property
+    def lightest(self) -> tuple[Fraction, ...]:
+        """Return, column by column, the least absolute number a row is added up as, or 0."""
+        return tuple(lightest(column.lattice, column.bounds) for column in self.summed)
+
+    @property
+    def noisy_counts(self) -> bool:
+        """Tell whether a count that is needed can change."""
+        return any(column.count is not None and not column.exact for column in self.summed)
+
+    @cached_property
+    def _factors(self) -> tuple[Fraction, ...]:
+        """Return the scales of the totals in proportion; 0 for what no edge changes."""
+        if not self.occupied.any():
+            return (Fraction(0),) * len(self.totals)
+        sums = len(self.summed)
+        found = tuple(
+            Fraction(peak) * (self.split[0] if number >= sums else 1)
+            for number, peak in enumerate(self.moved.peaks)
+        )
+        return (max(found[0], Fraction(self.hidden)), *found[1:])
+
+    @cached_property
+    def total_scales(self) -> tuple[Fraction, ...]:
+        """Return the scale of each total, as large as epsilon asks for."""
+        loss = self._loss([1 / factor if factor else Fraction(0) for factor in self._factors])
+        return tuple(factor * loss / self.epsilon for factor in self._factors)
+
+    @cached_property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy rows between neighbours, in units, or a bound on it."""
+        return self._loss([Fraction(int(factor > 0)) for factor in self._factors])
+
+    def _loss(self, rates: list[Fraction]) -> Fraction:
+        """Return what an edge, or two hidden totals, lose when a change by 1 of total t loses rates[t]."""
+        return max(self.moved.loss(rates), self.hidden * rates[0])
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a measured row: total after total, group by group."""
+        free = len(self.totals)
+        codes = np.repeat(np.arange(free, dtype=np.int32), self.tally.size).reshape(free, -1)
+        codes = np.where(self.occupied, codes, free)
+        return Scales([*self.total_scales, Fraction(0)], codes.ravel())
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        if self.sensitivity == 0:
+            return PROOF_EXACT
+        scales = ", ".join(str(scale) for scale in self.total_scales)
+        said = PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        return said + PROOF_HIDDEN.format(hidden=self.hidden) if self.hidden else said
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """Return the variance of each answer; NaN for a mean whose number of rows is not known."""
+        each = [
+            _times(variance(scale), column.lattice.unit)
+            for column, scale in zip(self.summed, self.total_scales, strict=False)
+        ]
+        if self.verb == "mean":
+            known = [self.rows if self._all_rows(column) else None for column in self.summed]
+            each = [
+                0.0 if column.exact and not value else value / many**2 if many else np.nan
+                for value, many, column in zip(each, known, self.summed, strict=True)
+            ]
+        out = np.tile(np.array(each, dtype=np.float64), (self.tally.size, 1))
+        out[~self.occupied] = 0.0
+        return out.ravel()
+
+    @property
+    def mse(self) -> float:
+        """Return the mean variance of the answers."""
+        return float(self.variances.mean())
+
+    @property
+    def guess(self) -> float:
+        """Return how wrong means are, compared with other splits, on average over the declared bounds."""
+        found = 0.0
+        for column, scale in zip(self.summed, self.total_scales, strict=False):
+            if column.count is None or column.bounds is None:
+                continue
+            low, high = (float((b - column.lattice.origin) / column.lattice.unit) for b in column.bounds)
+            far = (low * low + low * high + high * high) / 3  # the mean square of the distance to the origin
+            counting = variance(self.total_scales[len(self.summed) + column.count])
+            found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
+        return found
+
+    def measured(self, counts: Ints) -> Ints:
+        """Return the exact value of every measured row: the totals themselves."""
+        return counts
+
+    def matrix(self) -> Any:
+        """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
+        from scipy.sparse import coo_array, vstack
+
+        size = self.domain.size
+        if size * len(self.totals) > MAX_NONZEROS:
+            many = size * len(self.totals)
+            fix = "plan fewer cells to look at it."
+            raise DomainTooLargeError("the strategy's matrix", many, MAX_NONZEROS, fix=fix)
+        groups = self._cells.labels()
+        kept = np.flatnonzero(groups >= 0)
+        codes = dict(
+            zip(self.domain.columns, np.unravel_index(kept, self.domain.shape), strict=True)
+            if self.domain.columns
+            else ()
+        )
+        parts = []
+        for total in self.totals:
+            weights = np.ones(len(kept), dtype=np.int64)
+            if isinstance(total, Total):
+                weights = total.lattice.weights()[codes[total.lattice.attribute.name]]
+            parts.append(coo_array((weights, (groups[kept], kept)), shape=(self.tally.size, size)))
+        found = vstack(parts, format="csr")
+        found.eliminate_zeros()
+        return found
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells: one weight per total."""
+        entries: list[tuple[Ints, Ints | int]] = []
+        for number, total in enumerate(self.totals):
+            group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
+            entries.append((shifted(group, number * self.tally.size), weight))
+        return columns_from(entries, len(self.scales))
+
+    def _all_rows(self, column: Column) -> bool:
+        """Tell whether a column's count is the number of all rows."""
+        return column.exact and not column.attribute.nullable and not self.tally.binnings
+
+
+def _zeros(attribute: Attribute) -> Ints | None:
+    """Return one bin for all of a column's cells; None where they cannot be listed."""
+    few = attribute.bounded and attribute.size <= MAX_NONZEROS
+    return np.zeros(attribute.size, dtype=np.int64) if few else None
+
+
+def _times(value: float, unit: Fraction) -> float:
+    try:
+        return value * float(unit) ** 2
+    except OverflowError:
+        return float("inf")

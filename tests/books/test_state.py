@@ -1,0 +1,167 @@
+"""What entries state of their dataset follows from the entries before, or is found out."""
+
+from fractions import Fraction
+
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.books.ledger import Ledger
+from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.state import (
+    COLUMNS,
+    OVERSPENT,
+    Budget,
+    Dataset,
+    check_head,
+    differs,
+    follows,
+    is_receipt,
+    latest,
+    line,
+    sums,
+    text,
+)
+from pandas_blowfish.errors import ArgumentError
+
+OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
+
+
+def entry(kind, *, number=9, **body):
+    """Return an entry that states some sums: total 1, spent 1/2, open and without facts by default."""
+    return Entry(
+        number, "a", kind, "now", {"total": "1", "spent": "1/2", "closed": None, "facts": 0, **body}, "hash"
+    )
+
+
+def judged(now, was, costs=None):
+    """Tell whether an entry follows another when two charges cost 1/4 each."""
+    return follows(now, was, {2: Fraction(1, 4), 3: Fraction(1, 4)} if costs is None else costs)
+
+
+WAS = entry("charge")
+FOLLOWS = {
+    "charge": entry("charge", epsilon="1/4", spent="3/4"),
+    "free": entry("charge", epsilon="0"),
+    "raise": entry("raise", total="2"),
+    "fact": entry("fact", repriced={}, facts=1),
+    "repriced": entry("fact", repriced={"2": "1/2"}, spent="3/4", facts=1),
+    "repriced to all": entry("fact", repriced={"2": "3/4"}, spent="1", facts=1),
+    "over": entry("fact", repriced={"2": "5/4"}, spent="3/2", facts=1, closed=OVER),
+    "unknown": entry("fact", repriced={}, facts=1, closed=UNKNOWN),
+    "before facts were priced": entry("fact", closed=UNKNOWN),
+}
+DOES_NOT = {
+    "refund": entry("charge", epsilon="-1/4", spent="1/4"),
+    "overspent": entry("charge", epsilon="1", spent="3/2"),
+    "a fact lost": entry("charge", epsilon="0", facts=-1),
+    "a fact from nowhere": entry("charge", epsilon="0", facts=1),
+    "total with a charge": entry("charge", epsilon="0", total="2"),
+    "cheaper": entry("fact", repriced={"2": "1/8"}, spent="3/8", facts=1),
+    "more than it says": entry("fact", repriced={"2": "1/2"}, spent="1/2", facts=1),
+    "less than it says": entry("fact", repriced={}, spent="3/4", facts=1),
+    "of no charge": entry("fact", repriced={"7": "1/2"}, spent="1", facts=1),
+    "over and open": entry("fact", repriced={"2": "5/4"}, spent="3/2", facts=1),
+    "fact not counted": entry("fact", repriced={}),
+    "fact with a total": entry("fact", repriced={}, facts=1, total="2"),
+    "not a dict": entry("fact", repriced=[], facts=1),
+    "open, not priced": entry("fact"),
+    "lowered": entry("raise", total="3/4"),
+}
+
+
+@pytest.mark.parametrize("now", FOLLOWS.values(), ids=FOLLOWS)
+def test_what_follows(now):
+    """Charges add up, facts make charges dearer by what they say, totals rise."""
+    assert judged(now, WAS)
+
+
+@pytest.mark.parametrize("now", DOES_NOT.values(), ids=DOES_NOT)
+def test_what_does_not_follow(now):
+    """A cost never falls, nothing is spent from nowhere, and more than the total is spent only if closed."""
+    assert not judged(now, WAS)
+
+
+def test_closed_datasets():
+    """One closed for its total is opened by a total that covers it, one closed for good by nothing."""
+    over = entry("fact", spent="3/2", closed=OVER, facts=1)
+    good = entry("fact", closed=UNKNOWN, facts=1)
+
+    assert judged(entry("raise", total="3/2", spent="3/2", facts=1), over)
+    assert not judged(entry("raise", total="5/4", spent="3/2", facts=1), over)
+    assert not judged(entry("raise", total="2", facts=1), good)
+    assert not judged(entry("charge", epsilon="0", facts=1), good)
+    assert not judged(entry("charge", epsilon="0", facts=1, spent="3/2", total="2"), over)
+    assert not judged(entry("fact", repriced={}, spent="3/2", facts=2), over)
+    assert judged(entry("fact", repriced={}, spent="3/2", facts=2, closed=UNKNOWN), over)
+    assert judged(entry("fact", repriced={}, facts=2, closed=UNKNOWN), good)
+    assert not judged(entry("fact", repriced={}, facts=2, closed=OVER), good)
+
+
+def test_costs_are_carried_on():
+    """A second fact is measured against what the first made of a charge."""
+    costs = {}
+    first = entry("charge", epsilon="1/2", number=2)
+    second = entry("fact", repriced={"2": "3/4"}, spent="3/4", facts=1)
+
+    assert follows(first, entry("charge", spent="0"), costs)
+    assert follows(second, first, costs)
+    assert costs == {2: Fraction(3, 4)}
+    assert not follows(entry("fact", repriced={"2": "5/8"}, spent="5/8", facts=2), second, costs)
+
+
+def test_the_first_entry_opens():
+    """A dataset begins with nothing spent and no facts."""
+    assert follows(entry("open", spent="0"), None, {})
+    assert not follows(entry("open"), None, {})
+    assert not follows(entry("open", spent="0", facts=1), None, {})
+    assert not follows(entry("open", spent="0"), WAS, {})
+    assert not follows(entry("charge", epsilon="0", spent="0"), None, {})
+
+
+def test_words_and_rows():
+    """Remaining may be below nothing; entries from before facts were priced can still be read."""
+    bound = Dataset("a", {}, Fraction(1), Fraction(3, 2), OVER)
+    row = (1, "a", "fact", "now", '{"total":"1","spent":"0","closed":null,"fact":{"count":1}}', "hash")
+
+    assert Budget(bound.total, bound.spent).remaining == Fraction(-1, 2)
+    assert bound.mendable
+    assert not Dataset("a", {}, Fraction(1), Fraction(0), UNKNOWN).mendable
+    assert text(bf.Box(x=(0, 2)).to_dict()) == "Box(x=(0, 2))"
+    shown = dict(zip(COLUMNS, line(row), strict=True))
+    assert shown["query"] == "{'count': 1}"
+    assert shown["repriced"] is None
+    assert sums(Entry(1, "a", "fact", "now", {"total": "1", "spent": "0", "closed": None}, "")).facts == 0
+    assert differs({"spent": "1/3"}, WAS, WAS) == "spent"
+
+
+def test_a_closed_budget_says_so():
+    """Two numbers make an open budget; the reason is a third, shown only where there is one."""
+    over = Dataset("a", {}, Fraction(1), Fraction(3, 2), OVER).budget
+
+    assert Budget(Fraction(1), Fraction(1, 2)) == Dataset("a", {}, Fraction(1), Fraction(1, 2), None).budget
+    assert over == Budget(Fraction(1), Fraction(3, 2), OVER) != Budget(Fraction(1), Fraction(3, 2))
+    assert repr(over) == f"Budget(total=1, spent=3/2, remaining=-1/2, closed={OVER!r})"
+    assert "closed" not in repr(Budget(Fraction(1), Fraction(1)))
+
+
+def test_the_last_charges_come_newest_first():
+    """Other kinds of entries, and other datasets, are left out."""
+    ledger = Ledger()
+    for name in ("a", "b"):
+        ledger.bind(name, Fraction(2), {})
+        for number in range(3):
+            ledger.charge(name, Fraction(1, 4), {"number": number})
+    ledger.raise_budget("a", 3)
+
+    assert [entry.body["number"] for entry in latest(ledger.location, "a", 2)] == [2, 1]
+    assert latest(ledger.location, "nobody", 2) == []
+
+
+@pytest.mark.parametrize(
+    "head", [{}, {"entry": 2, "hash": ["a"]}, {"entry": [2], "hash": "a"}, {"hash": "a"}]
+)
+def test_what_is_no_receipt(head):
+    """A mapping that says no entry, or none that can be looked up, is refused as an argument."""
+    assert not is_receipt(head)
+    with pytest.raises(ArgumentError, match="not a receipt"):
+        check_head(head)

@@ -1,0 +1,48 @@
+"""What a table says of itself, whichever library holds it."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandas_blowfish.count.readers.arrow import Batches
+from pandas_blowfish.count.readers.dask import Partitions
+from pandas_blowfish.count.readers.engine import Scan
+from pandas_blowfish.count.readers.tables import dtypes, opened
+
+pa = pytest.importorskip("pyarrow")
+
+TABLE = pa.table(
+    {
+        "n": [1],
+        "f": [1.5],
+        "b": [True],
+        "t": ["x"],
+        "d": pa.array([dt.datetime(2020, 1, 1)], pa.timestamp("us", tz="UTC")),
+        "l": [[1]],
+    }
+)
+
+
+def test_tables_are_opened_and_others_left_alone(native):
+    """A pandas frame, or anything else, comes back as it is."""
+    frame = pd.DataFrame({"a": [1]})
+
+    assert opened(frame) is frame
+    assert opened("text") == "text"
+    assert isinstance(opened(TABLE), Batches)
+    assert isinstance(opened(native("dask", TABLE.drop_columns(["l"]))), Partitions)
+    for engine in ("polars", "lazy", "duckdb"):
+        assert isinstance(opened(native(engine, TABLE.drop_columns(["l"]))), Scan)
+
+
+@pytest.mark.parametrize("engine", ["polars", "lazy", "duckdb", "pyarrow"])
+def test_dtypes_are_those_of_pandas(engine, scan):
+    """So that schema code can be drafted from them; what pandas has no dtype for is an object."""
+    found = dtypes(scan(engine, TABLE))
+
+    assert [found[name].kind for name in "nfb"] == ["i", "f", "b"]
+    assert pd.api.types.is_string_dtype(found["t"])
+    assert found["d"].kind == "M"
+    assert engine == "pyarrow" or found["l"] == np.dtype(object)

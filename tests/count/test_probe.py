@@ -1,0 +1,40 @@
+"""Made-up records lie in the cells they were made for."""
+
+import random
+
+import numpy as np
+
+from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.probe import probe
+from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.cells import NO_VALUE, Cells
+from pandas_blowfish.policy.domain import Domain
+
+
+def test_the_encoder_puts_every_record_into_its_cell(make_full_policy):
+    """Of random columns of every kind, every cell, the missing one included."""
+    for seed in range(150):
+        domain = make_full_policy(random.Random(seed), 2, 5).domain
+
+        for attribute in domain:
+            codes = np.arange(attribute.size)
+            one = Domain((attribute,))
+            frame = probe(one, Cells.present({attribute.name: codes}, len(codes)))
+            read = encoder(frame[attribute.name], attribute, clip=False)
+
+            assert (
+                np.where(
+                    read(0, len(codes)) == attribute.cells, attribute.cells, read(0, len(codes))
+                ).tolist()
+                == codes.tolist()
+            )
+
+
+def test_columns_without_bounds_have_numbers_in_their_cells():
+    """A number inside its step; none for a missing value."""
+    domain = Domain((Unbounded("x", "float", True),))
+
+    frame = probe(domain, Cells.present({"x": np.array([-3, 0, NO_VALUE])}, 3))
+
+    assert frame["x"].tolist()[:2] == [-2.5, 0.5]
+    assert np.isnan(frame["x"].iloc[2])

@@ -1,0 +1,100 @@
+"""Exact linear algebra over whole numbers."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pandas_blowfish.exact import integer_kernel as lattice
+from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction
+
+
+def _kernel(matrix):
+    """Return a basis of the rational kernel by plain elimination."""
+    rows = [[Fraction(int(value)) for value in row] for row in matrix]
+    pivots, top, width = [], 0, matrix.shape[1]
+    for column in range(width):
+        live = next((n for n in range(top, len(rows)) if rows[n][column]), None)
+        if live is None:
+            continue
+        rows[top], rows[live] = rows[live], rows[top]
+        rows[top] = [value / rows[top][column] for value in rows[top]]
+        for n in range(len(rows)):
+            if n != top and rows[n][column]:
+                rows[n] = [a - rows[n][column] * b for a, b in zip(rows[n], rows[top], strict=True)]
+        pivots.append(column)
+        top += 1
+    return pivots, width - len(pivots)
+
+
+def test_only_direction_matches_fractions():
+    """Empty for a kernel of 0, a primitive vector for a line, None for more."""
+    rng = np.random.default_rng(3)
+    seen = set()
+    for _ in range(300):
+        matrix = rng.integers(0, 2, (int(rng.integers(1, 7)), int(rng.integers(2, 6))))
+        found, (_, nullity) = only_direction(matrix), _kernel(matrix)
+
+        seen.add(min(nullity, 2))
+        if nullity > 1:
+            assert found is None
+        elif nullity == 0:
+            assert len(found) == 0
+        else:
+            assert found.any()
+            assert not (matrix @ found).any()
+            assert np.gcd.reduce(np.abs(found)) == 1
+    assert seen == {0, 1, 2}
+
+
+def test_independent_columns_span_all():
+    """As many as the rank, and each other column follows from them."""
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        matrix = rng.integers(-1, 2, (int(rng.integers(1, 6)), int(rng.integers(1, 6))))
+        chosen = independent(matrix)
+
+        assert len(chosen) == len(_kernel(matrix)[0])
+        assert len(_kernel(matrix[:, chosen])[0]) == len(chosen) if chosen else not matrix.any()
+
+
+def _by_enumeration(moves, most):
+    """Return the longest minimal zero sum of at most so many moves, trying all of them."""
+    signed = sorted({tuple(v) for move in moves for v in (move, [-x for x in move]) if any(v)})
+    best = 1
+    for size in range(2, most + 1):
+        for picked in itertools.combinations_with_replacement(signed, size):
+            if any(map(sum, zip(*picked, strict=True))):
+                continue
+            parts = (part for k in range(1, size) for part in itertools.combinations(picked, k))
+            if not any(not any(map(sum, zip(*part, strict=True))) for part in parts):
+                best = size
+                break
+    return best
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        [(1,)],
+        [(1, 0), (0, 1)],
+        [(1, 0), (0, 1), (1, 1)],
+        [(1, 0), (0, 1), (1, 1), (1, -1)],
+        [(1, 1), (1, -1), (1, 0)],
+        [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)],
+        [(1, -1, 0), (0, 1, -1), (1, 0, 1)],
+    ],
+)
+def test_longest_zero_sum_matches_enumeration(moves):
+    """The completion finds the longest, no longer and no shorter."""
+    found = longest_zero_sum(moves)
+
+    assert found == _by_enumeration(moves, min(found + 2, 6))
+
+
+def test_no_moves_and_too_many(monkeypatch):
+    """A record that changes nothing moves alone; where the completion grows too large there is no answer."""
+    assert longest_zero_sum([(0, 0)]) == 1
+    monkeypatch.setattr(lattice, "MAX_MOVES", 2)
+    assert longest_zero_sum(list(itertools.product((-1, 0, 1), repeat=3))) is None

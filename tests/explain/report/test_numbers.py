@@ -1,0 +1,95 @@
+"""The numbers of releases in a page: what is shown is what was released."""
+
+import base64
+import io
+import json
+import re
+
+import pandas as pd
+
+import pandas_blowfish as bf
+from pandas_blowfish.explain.report import numbers
+from pandas_blowfish.explain.report.numbers import (
+    filed,
+    numbers_file,
+    numbers_table,
+    plain_table,
+    receipt_text,
+    with_bounds,
+)
+
+
+def _released(ask):
+    df = bf.datasets.patients(200).blowfish.protect(bf.datasets.patients_policy(), epsilon=100)
+    return ask(df.blowfish)
+
+
+def test_the_table_has_labels_answers_and_intervals():
+    """Groups and values are heads of rows; numbers are set to the right."""
+    release = _released(lambda b: b.groupby("sex").hist("disease", epsilon=1))
+
+    text = numbers_table(release, release.blowfish.receipt, "diseases")
+
+    assert text.count("<tr>") == 1 + len(release)
+    assert '<th scope="row">F</th><th scope="row">angina</th>' in text
+    assert [name in text for name in (">std<", ">low<", ">high<")] == [True] * 3
+    assert 'tabindex="0" role="region"' in text
+    assert f'<td class="number">{release["count"].iloc[0]:,.6g}</td>' in text
+
+
+def test_long_tables_are_cut_and_the_file_has_all():
+    """The caption says so; the file holds every row, as CSV."""
+    release = _released(lambda b: b.hist("income", epsilon=1))
+
+    text = numbers_table(release, release.blowfish.receipt, "incomes")
+    link = numbers_file(release.iloc[:3_000], "incomes.csv")
+
+    assert f"the first {numbers.ROWS} of {len(release):,}" in text
+    assert text.count("<tr>") == 1 + numbers.ROWS
+    assert numbers_file(release, "incomes.csv") == ""
+    ages = _released(lambda b: b.hist("age", epsilon=1))
+    link = numbers_file(ages, "ages.csv")
+    coded = re.search(r"base64,([^\"]*)", link)[1]
+    back = pd.read_csv(io.BytesIO(base64.b64decode(coded)), index_col=0)
+    assert (back["count"] - ages["count"]).abs().max() < 1e-9
+    assert 'download="ages.csv"' in link
+
+
+def test_releases_without_intervals_are_shown_without():
+    """What nobody can tell is left out."""
+    release = _released(lambda b: b.hist("age", strategy="dawa", epsilon=1))
+
+    text = numbers_table(release, release.blowfish.receipt, "ages")
+
+    assert "low" not in with_bounds(release).columns
+    assert ">low<" not in text
+
+
+def test_receipts_can_be_copied():
+    """The JSON reads back as the receipt."""
+    receipt = _released(lambda b: b.hist("sex", epsilon=1)).blowfish.receipt
+
+    text = receipt_text(receipt)
+
+    code = re.search(r"<code>(.*)</code>", text, re.DOTALL)[1].replace("&quot;", '"').replace("&#x27;", "'")
+    assert json.loads(code) == dict(receipt)
+
+
+def test_cells_are_escaped_and_large_files_left_out():
+    """Hostile cells stay text."""
+    text = plain_table(("a", "b"), [("<b>x</b>", 5)], "<i>", ("b",))
+
+    assert "<b>" not in text
+    assert "<i>" not in text
+    assert '<td class="number">5</td>' in text
+    assert filed("x" * 100, "f.csv", 50) == ""
+
+
+def test_values_of_any_kind_are_shown():
+    """Categories, dates, large and missing numbers."""
+    shown = [
+        numbers._shown(each)
+        for each in (1234567.5, float("nan"), "flu", None, pd.Timestamp("2020-01-01"), 0.25)
+    ]
+
+    assert shown == ["1,234,568", "not known", "flu", "missing", "2020-01-01 00:00:00", "0.25"]

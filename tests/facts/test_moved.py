@@ -1,0 +1,126 @@
+"""How many records neighbours differ in: every rule, with the figures of MATH's section 4."""
+
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.facts import moved as module
+from pandas_blowfish.facts.moved import moved
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+
+def _line(size, *facts, **more):
+    return bf.Policy(Domain((integers("x", 0, size - 1),)), constraints=facts, **more)
+
+
+def _grid(*sizes):
+    return Domain(tuple(integers(name, 0, size - 1) for name, size in zip("abcd", sizes, strict=False)))
+
+
+def _chain(size):
+    return _line(size, *(bf.Count(f"x in [{n}, {n + 1}]") for n in range(size - 1)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "count", "rule"),
+    [
+        (_line(4), 1, "untouched"),
+        (_line(4, bf.Count("x < 2"), secrets={"x": bf.partition([[0, 1], [2, 3]])}), 1, "untouched"),
+        (_line(4, bf.Count("x in [0, 2]"), secrets={"x": bf.partition([[0, 1], [2, 3]])}), 2, "disjoint"),
+        (_line(4, bf.Count("x < 0")), 1, "untouched"),
+        (_line(4, bf.Count("x >= 0")), 1, "untouched"),
+        (_line(4, bf.Count("x < 0"), presence=True), 1, "untouched"),
+        (_line(4, bf.Count("x >= 0"), presence=True), 1, "disjoint"),
+        (_line(6, bf.Box(x=(0, 1)), bf.Box(x=(4, 5)), secrets={"x": bf.threshold(1)}), 3, "disjoint"),
+        (_line(6, bf.Box(x=(0, 2)), bf.Box(x=(3, 5))), 2, "disjoint"),
+        (_line(6, bf.Count("x in [0, 1, 2, 3]"), bf.Count("x in [2, 3, 4, 5]")), 3, "disjoint"),
+        (_line(6, bf.Count("x < 2"), bf.Count("x < 4")), 3, "atoms"),
+        (_line(6, bf.Count("x < 2"), bf.Count("x < 4"), presence=True), 3, "atoms"),
+        (_line(4, bf.Count("x == 0")), 1, "disjoint"),
+        (_line(4, bf.Count("x == 0"), bf.Count("x == 2"), bf.Count("x == 3")), 0, "known"),
+        (_line(5, bf.Count("x < 2"), bf.Count("x == 2")), 2, "disjoint"),
+        (_line(5, bf.Count("x < 3"), bf.Count("x < 4")), 1, "atoms"),
+        (_chain(3), 0, "known"),
+        (_chain(4), 2, "kernel"),
+        (_chain(5), 0, "known"),
+        (_chain(200), 100, "kernel"),
+        (_line(5, bf.Marginal("x")), 0, "known"),
+        (_line(5, bf.Marginal("x"), presence=True), 0, "known"),
+        (bf.Policy(_grid(3, 4), constraints=[bf.Marginal("a")]), 3, "one marginal"),
+        (bf.Policy(_grid(3, 4), constraints=[bf.Marginal("a")], presence=True), 3, "one marginal"),
+        (
+            bf.Policy(_grid(3, 4, 2), secrets={"a": bf.public()}, constraints=[bf.Marginal("a", "b")]),
+            4,
+            "one marginal",
+        ),
+        (
+            bf.Policy(_grid(3, 4, 2), secrets={"a": bf.public()}, constraints=[bf.Marginal("a")]),
+            1,
+            "untouched",
+        ),
+        (bf.Policy(_grid(2, 2, 2), constraints=[bf.Marginal("a"), bf.Marginal("b")]), 4, "zero sums"),
+        (bf.Policy(_grid(3, 4, 2), constraints=[bf.Marginal("a"), bf.Count("c == 0")]), 15, "steinitz"),
+    ],
+    ids=lambda value: value.describe()[-60:] if isinstance(value, bf.Policy) else str(value),
+)
+def test_rules(policy, count, rule):
+    """The number, and the rule that says so."""
+    found = moved(policy)
+
+    assert (found.count, found.rule) == (count, rule)
+    assert found.free == (rule == "untouched")
+
+
+def test_disjoint_boxes_of_a_large_grid():
+    """A hundred boxes: one more than there are, since there are cells in none of them."""
+    tens = range(0, 1000, 100)
+    facts = [bf.Box(a=(a, a + 50), b=(b + 3, b + 60)) for a in tens for b in tens]
+    policy = bf.Policy(_grid(1000, 1000), constraints=facts)
+
+    assert (moved(policy).count, moved(policy).rule, moved(policy).exact) == (101, "disjoint", True)
+    assert policy.plan.hist("a", strategy="identity").sensitivity == 202
+
+
+def test_too_many_combinations(monkeypatch):
+    """Counts that are kept apart have a bound, others Steinitz' alone."""
+    monkeypatch.setattr("pandas_blowfish.facts.signature.MAX_COMBINATIONS", 2)
+    apart = bf.Policy(_grid(40, 40), constraints=[bf.Box(a=(0, 3)), bf.Box(a=(5, 7), b=(1, 2))])
+    crossing = bf.Policy(_grid(40, 40), constraints=[bf.Box(a=(0, 4)), bf.Box(b=(1, 2))])
+
+    assert (moved(apart).count, moved(apart).exact) == (3, False)
+    assert (moved(crossing).count, moved(crossing).rule) == (25, "steinitz")
+
+
+def test_facts_that_follow_cost_nothing_more():
+    """A marginal and what it tells is the marginal, however many cells it has; so is one stated twice."""
+    domain = Domain((integers("a", 0, 199), integers("b", 0, 3)))
+    whole = Domain((integers("a", 0, 999), integers("b", 0, 999)))
+    for facts in ([bf.Count("a == 3")], [bf.Marginal("a")], [bf.Box(a=(0, 8)), bf.Count("a > 150")]):
+        found = moved(bf.Policy(domain, constraints=[*facts, bf.Marginal("a")]))
+        assert (found.count, found.rule, len(found.interacting)) == (200, "one marginal", 1)
+    assert moved(bf.Policy(whole, constraints=[bf.Marginal("a", "b"), bf.Box(a=(0, 8))])).rule == "known"
+    assert moved(bf.Policy(whole, constraints=[bf.Marginal("a"), bf.Marginal("b")])).count == 2**64
+
+
+def test_columns_without_bounds_may_be_public():
+    """With presence a marginal of other columns is still priced."""
+    domain = Domain((integers("a", 0, 3), from_dict("x", {"type": "float"})))
+    policy = bf.Policy(domain, secrets={"x": bf.public()}, presence=True, constraints=[bf.Marginal("a")])
+
+    assert moved(policy).count == 5
+
+
+def test_interacting_facts_are_named():
+    """Facts that one neighbour can change together, others apart; a part for each public value."""
+    domain = Domain((integers("p", 0, 1), integers("x", 0, 3)))
+    facts = [bf.Count("p == 0 and x == 0"), bf.Count("p == 0 and x == 1"), bf.Count("p == 1 and x < 2")]
+    policy = bf.Policy(domain, secrets={"p": bf.public()}, constraints=facts)
+
+    found = moved(policy)
+
+    assert (found.count, found.records, set(found.interacting)) == (2, 3, {(0, 1), (2,)})
+
+
+def test_bounds_of_ordered_sums():
+    """m moves a step in d more dimensions; a marginal and two counts."""
+    assert [module._ordered(1, d) for d in range(4)] == [1, 2, 25, 343]
+    assert [module._ordered(3, d) for d in range(3)] == [3, 15, 3 * 13**2]

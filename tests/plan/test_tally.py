@@ -1,0 +1,146 @@
+"""Bins mean what numpy.histogram and pandas users expect, on cell edges only."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandas_blowfish.errors import (
+    ArgumentError,
+    DeclaredValueError,
+    DomainTooLargeError,
+    UnboundedColumnError,
+    UndeclaredColumnError,
+)
+from pandas_blowfish.plan.tally import describe_bins, listed_bins, tally
+from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+AGE = integers("age", 0, 99)
+PRICE = from_dict("price", {"type": "float", "min": 0, "max": 1, "step": 0.1})
+SEX = from_dict("sex", {"type": "category", "values": ["F", "M", "X"]})
+DAY = from_dict("day", {"type": "datetime", "min": "2020-01-01", "max": "2020-01-31", "step": "1D"})
+BOUND = Domain((AGE, PRICE, SEX, DAY, integers("rank", 0, 9, nullable=True)))
+
+
+@pytest.mark.parametrize("last", [99, 100, 250])
+def test_integer_edges_are_those_of_numpy(last):
+    """[low, next low), the last bin closed; ends beyond the domain are clipped."""
+    values = np.arange(100)
+
+    asked = tally(BOUND, ["age"], [0, 18, 65, last])
+
+    assert [str(label) for label in asked.index] == ["[0, 17]", "[18, 64]", "[65, 99]"]
+    assert np.bincount(asked.labels()).tolist() == np.histogram(values, [0, 18, 65, last])[0].tolist()
+
+
+def test_float_edges_lie_on_cells():
+    """Float bins are [low, high); an edge inside a cell is refused, the declared end is included."""
+    asked = tally(BOUND, ["price"], [0, 0.3, 1])
+
+    assert asked.labels().tolist() == [0] * 3 + [1] * 8
+    with pytest.raises(DeclaredValueError, match="edge of a cell"):
+        tally(BOUND, ["price"], [0, 0.25, 1])
+
+
+def test_cells_outside_the_edges_are_not_counted():
+    """Edges that do not cover the domain leave cells out."""
+    asked = tally(BOUND, ["age"], [20, 30, 40])
+
+    assert (asked.labels() >= 0).sum() == 21  # the last edge, 40, belongs to the last bin
+    assert asked.labels()[19] == -1
+
+
+def test_a_number_of_bins_cuts_evenly():
+    """bins=4 gives four runs of cells whose lengths differ by one at most."""
+    asked = tally(BOUND, ["age"], 7)
+
+    sizes = np.bincount(asked.labels())
+    assert sizes.sum() == 100
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_groups_name_their_bins():
+    """A dict gathers values under its keys, in its order."""
+    asked = tally(BOUND, ["sex"], {"known": ["F", "M"], "other": ["X"]})
+
+    assert asked.index.tolist() == ["known", "other"]
+    assert asked.labels().tolist() == [0, 0, 1]
+
+
+def test_missing_has_its_own_last_bin():
+    """A nullable column keeps its missing cell apart whatever the bins."""
+    asked = tally(BOUND, ["rank"], 2)
+
+    assert asked.labels().tolist() == [0] * 5 + [1] * 5 + [2]
+    assert pd.isna(asked.index[-1])
+
+
+def test_several_columns_are_in_c_order():
+    """The last column varies fastest, and bins are given by column."""
+    asked = tally(BOUND, ["sex", "rank"], {"rank": 2})
+
+    assert asked.shape == (3, 3)
+    assert asked.index.names == ["sex", "rank"]
+    assert asked.labels()[:11].tolist() == [0] * 5 + [1] * 5 + [2]
+    assert asked.labels()[11] == 3
+
+
+def test_days_are_binned_on_instants():
+    """Datetime edges may be text or Timestamps."""
+    asked = tally(BOUND, ["day"], ["2020-01-01", pd.Timestamp("2020-01-08"), "2020-01-31"])
+
+    assert np.bincount(asked.labels()).tolist() == [7, 24]
+
+
+@pytest.mark.parametrize(
+    ("columns", "bins", "error"),
+    [
+        (["age"], 0, ArgumentError),
+        (["age"], 101, ArgumentError),
+        (["age"], True, ArgumentError),
+        (["age"], "5", ArgumentError),
+        (["age"], [5], ArgumentError),
+        (["age"], [9, 5], ArgumentError),
+        (["age"], [5, 5], ArgumentError),
+        (["age"], [0.5, 3], DeclaredValueError),
+        (["age"], [None, 3], ArgumentError),
+        (["age"], ["a", "b"], ArgumentError),
+        (["sex"], 2, ArgumentError),
+        (["sex"], {}, ArgumentError),
+        (["sex"], {"a": ["F"], "b": ["F"]}, ArgumentError),
+        (["sex"], {"a": "F"}, ArgumentError),
+        (["sex"], {"a": ["Q"]}, DeclaredValueError),
+        (["sex"], {"a": []}, ArgumentError),
+        (["age", "sex"], 3, ArgumentError),
+        (["age", "sex"], {"price": 3}, ArgumentError),
+        (["nobody"], None, UndeclaredColumnError),
+    ],
+)
+def test_bins_that_make_no_sense_are_refused(columns, bins, error):
+    """Every wrong shape of `bins` has a typed error."""
+    with pytest.raises(error):
+        tally(BOUND, columns, bins)
+
+
+def test_unbounded_columns_have_no_cells():
+    """A column without bounds cannot be counted in cells."""
+    with pytest.raises(UnboundedColumnError):
+        tally(Domain((Unbounded("x", "float", False),)), ["x"], None)
+
+
+def test_huge_answers_are_refused_before_memory_is():
+    """More than 10^8 bins are refused with the figure."""
+    wide = Domain((integers("a", 0, 10**6), integers("b", 0, 10**6)))
+
+    with pytest.raises(DomainTooLargeError) as caught:
+        tally(wide, ["a", "b"], None)
+
+    assert caught.value.size == (10**6 + 1) ** 2
+
+
+def test_bins_are_described_as_plain_data():
+    """The ledger keeps bins as JSON."""
+    assert describe_bins(listed_bins({"age": np.array([0, 5])})) == [["age", [0, 5]]]
+    assert describe_bins({"sex": {"a": ["F"]}}) == [["sex", [["a", ["F"]]]]]
+    assert describe_bins(listed_bins(np.int64(3))) == 3
+    assert describe_bins([pd.Timestamp("2020-01-01")]) == ["2020-01-01T00:00:00"]

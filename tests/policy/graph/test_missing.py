@@ -1,0 +1,95 @@
+"""Blocks with missing values answer from closed forms what their edges say."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.policy.graph.missing import WithVoid
+from pandas_blowfish.policy.graph.offsets import OffsetBall
+from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit
+
+
+def _random(seed):
+    """Return a random block of one to three axes, and the source of randomness."""
+    draw = random.Random(seed)
+    solid = [draw.randint(1, 3) for _ in range(draw.randint(1, 3))]
+    nullable = [draw.random() < 0.6 for _ in solid]
+    steps = [offset for offset in itertools.product((-1, 0, 1), repeat=len(solid)) if any(offset)]
+    balls = [offset for offset in steps if draw.random() < 2 and sum(map(abs, offset)) <= draw.choice([1, 2])]
+    closed = {
+        tuple(s * d for s, d in zip(o, signs, strict=True))
+        for o in balls
+        for signs in itertools.product((-1, 1), repeat=len(o))
+    }
+    inner = draw.choice(
+        [
+            OffsetBall(solid, np.array(sorted(closed)).reshape(-1, len(solid))),
+            Cliques.full(math.prod(solid)),
+            Cliques(np.array([draw.randrange(2) for _ in range(math.prod(solid))])),
+        ]
+    )
+    return WithVoid(inner, solid, nullable, joined=draw.random() < 0.7), draw
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_edges_are_those_of_adjacent(seed):
+    """Edges, their number, components, distances and inclusion follow from `adjacent`."""
+    graph, draw = _random(seed)
+    joined = {(a, b) for a, b in itertools.combinations(range(graph.size), 2) if graph.adjacent(a, b)}
+
+    listed = Explicit(graph.size, np.array(sorted(joined)).reshape(-1, 2))
+
+    assert {(min(e), max(e)) for e in graph.edges().tolist()} == joined
+    assert graph.edge_count == len(joined)
+    same = graph.components[:, None] == graph.components[None, :]
+    assert (same == (listed.components[:, None] == listed.components[None, :])).all()
+    for _ in range(5):
+        a, b = draw.randrange(graph.size), draw.randrange(graph.size)
+        assert graph.distance(a, b) == listed.distance(a, b)
+    assert graph.contains(graph)
+    assert graph.contains(listed)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_axis_relation_matches_edges(seed):
+    """Tables made column by column equal those of all edges."""
+    graph, draw = _random(seed)
+    classes = [np.array([draw.randrange(2) for _ in range(n)]) for n in graph.shape]
+    classes = [np.unique(each, return_inverse=True)[1] for each in classes]
+    labels = [np.array([draw.randrange(2) for _ in range(n)]) for n in graph.shape]
+    counts = [int(each.max()) + 1 for each in classes]
+    flat = np.ravel_multi_index(np.meshgrid(*classes, indexing="ij"), counts).ravel()
+    marks = np.ravel_multi_index(np.meshgrid(*labels, indexing="ij"), [2] * len(labels)).ravel()
+
+    fast = graph.axis_relation(classes, labels)
+    slow = graph.relation(flat, marks).grown(math.prod(counts))
+
+    assert (fast.move == slow.move).all()
+    assert (fast.cross == slow.cross).all()
+
+
+def test_a_million_places_that_may_be_missing_plan_without_edges():
+    """A large grid with missing values needs no edge list."""
+    axis = {"type": "integer", "min": 0, "max": 999, "nullable": True}
+    grid = Domain((from_dict("lat", axis), from_dict("lon", axis)))
+    policy = bf.Policy(grid, secrets={("lat", "lon"): bf.threshold(30, metric="l2")})
+
+    plan = policy.plan.where("lat < 500 and lon >= 20").hist("lat", bins=4, epsilon=1)
+
+    assert plan.sensitivity == 2
+    assert policy.distance({"lat": 0, "lon": 0}, {"lat": 999, "lon": 0}) == 2  # through missing
+
+
+def test_whole_numbers_are_exact_values():
+    """The ball of theta 1 on whole numbers is the grid graph; bins of reals join diagonals."""
+    whole = Domain(tuple(from_dict(name, {"type": "integer", "min": 0, "max": 2}) for name in "ab"))
+    real = Domain(tuple(from_dict(n, {"type": "float", "min": 0, "max": 2, "step": 1}) for n in "ab"))
+
+    edges = [bf.Policy(d, secrets={("a", "b"): bf.threshold(1)}).graph.edge_count for d in (whole, real)]
+
+    assert edges == [12, 20]
