@@ -20,6 +20,7 @@ from pandas_blowfish.books import database, sealkey
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import LedgerTamperedError, SealKeyError
+from pandas_blowfish.exact.digest import seal_digest
 
 PROBLEM = "its content is not what it was before the upgrade"
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -137,12 +138,12 @@ def _redacted(binding: Mapping[str, Any], stated: Mapping[str, str]) -> dict[str
     key, found = binding["key"], {name: value for name, value in binding.items() if name != "key"}
     if "seal" in found:
         ordered = found["seal"].items()
-        found["seal"] = {name: sealkey.finish(key, "rows in order", name, old) for name, old in ordered}
+        found["seal"] = {name: seal_digest(key, "rows in order", name, old) for name, old in ordered}
     if "spread" in found:
         columns, rows = found["spread"]["columns"].items(), found["spread"]["rows"]
-        cells = {name: sealkey.finish(key, "cells", name, old) for name, old in columns}
-        found["spread"] = {"columns": cells, "rows": sealkey.finish(key, "cells", "", rows)}
-    found["count"] = sealkey.finish(key, "count", str(found["rows"]))
+        cells = {name: seal_digest(key, "cells", name, old) for name, old in columns}
+        found["spread"] = {"columns": cells, "rows": seal_digest(key, "cells", "", rows)}
+    found["count"] = seal_digest(key, "count", str(found["rows"]))
     if json.loads(found["policy"]).get("presence"):
         found["rows"] = None
     return {**found, "seal_key": dict(stated)}

@@ -22,7 +22,7 @@ from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.readers.engine import Scan, rows_of
 from pandas_blowfish.count.readers.pieces import Pieces
 from pandas_blowfish.errors import EngineError, OutsideDomainError
-from pandas_blowfish.exact.digest import keyed_digest
+from pandas_blowfish.exact.digest import seal_digest
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
@@ -147,15 +147,15 @@ def _digest(key: str, name: str, parts: Sequence[spread.Found]) -> str:
     hasher = _hasher(key, name)
     for part in (array for both in parts for array in both):
         hasher.update(np.ascontiguousarray(np.append(len(part), part).astype("<i8")))
-    return _finish(key, "cells", name, hasher.hexdigest())
+    return seal_digest(key, "cells", name, hasher.hexdigest())
 
 
 def _in_order(key: str, name: str, hasher: Any) -> str:
-    return _finish(key, "rows in order", name, hasher.hexdigest())
+    return seal_digest(key, "rows in order", name, hasher.hexdigest())
 
 
 def _count(key: str, rows: int) -> str:
-    return _finish(key, "count", str(rows))
+    return seal_digest(key, "count", str(rows))
 
 
 def _hasher(key: str, column: str) -> Any:
@@ -164,8 +164,3 @@ def _hasher(key: str, column: str) -> Any:
     hasher = xxhash.xxh3_128(seed=int.from_bytes(secret[:8], "big"))
     hasher.update(secret + column.encode())
     return hasher
-
-
-def _finish(key: str, *parts: str) -> str:
-    """Return a digest that tells whoever lacks the key nothing about the parts."""
-    return keyed_digest(bytes.fromhex(key), "seal", *parts)[:32]

@@ -18,6 +18,9 @@ class Draws(Protocol):
     def integers(self, low: Any, high: Any = ..., size: Any = ...) -> Any:
         """Return whole numbers from `low` up to, not including, `high`."""
 
+    def choice(self, values: Any, size: Any = ..., replace: bool = ..., p: Any = ...) -> Any:
+        """Return some of the values."""
+
     def random(self, size: Any = ...) -> Any:
         """Return numbers between 0 and 1."""
 

@@ -15,7 +15,6 @@ from pandas_blowfish.facts.consistent import contradiction
 from pandas_blowfish.facts.declared import Box, Constraint, Count, Marginal, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, cells_of, read_facts, tells
 from pandas_blowfish.policy.cells import Cells
-from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 
 FIX = "state the answer that was published, or leave it out."
@@ -77,9 +76,9 @@ def joined(policy: Policy, facts: Iterable[Constraint]) -> Policy:
         if same is not None and known[same].answer is None and fact.answer is not None:
             known[same] = fact
         elif same is not None:
-            _refuse_another(policy.domain, fact, known[same])
+            _refuse_another(fact, known[same])
         elif wider is not None:
-            _refuse_another(policy.domain, fact, wider)
+            _refuse_another(fact, wider)
         else:
             known.append(fact)
             cells.append(own)
@@ -100,7 +99,7 @@ def _told(marginal: Fact, fact: Fact) -> Ints:
     return summed.transpose([left.index(column) for column in fact.columns])
 
 
-def _refuse_another(domain: Domain, fact: Fact, before: Fact) -> None:
+def _refuse_another(fact: Fact, before: Fact) -> None:
     """Refuse an answer other than the one that a fact before tells of the same count."""
     if fact.answer is None or before.answer is None:
         return

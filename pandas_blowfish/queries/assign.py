@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.count.assign import Centres, Floats, Ints, assigned
+from pandas_blowfish.count.assign import Centres, Ints, assigned
 from pandas_blowfish.errors import FrameError, ReceiptError
+from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import from_dict
 from pandas_blowfish.release import Receipt, receipt_of

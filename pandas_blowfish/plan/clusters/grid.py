@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.clusters.space import Floats, Space, each_run, points_of
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneTable

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
-from pandas_blowfish.plan.clusters.space import Floats, Space, points_of
+from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.linear.atoms import indicator
