@@ -25,7 +25,7 @@ from pandas_blowfish.queries.weaker_promise import (
     plan_wasserstein,
 )
 from pandas_blowfish.queries.workload import plan_workload
-from pandas_blowfish.release import released
+from pandas_blowfish.release import count_frame
 from pandas_blowfish.summaries import Summaries
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Shares, Strategy, Tables
 
@@ -234,7 +234,7 @@ class Verbs(Summaries):
         plan = plan_marginal(
             source.policy, columns, epsilon=epsilon, order=order, strategy=strategy, scope=self._scope
         )
-        build = released if is_single(columns, order) else marginal_frames
+        build = count_frame if is_single(columns, order) else marginal_frames
         tables: pd.DataFrame | Tables = answers(
             plan, self._frame, source, post=post, name=name, build=build, shapes=("nonnegative",)
         )

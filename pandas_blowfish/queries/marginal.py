@@ -20,7 +20,7 @@ from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, fe
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
-from pandas_blowfish.release import with_receipt
+from pandas_blowfish.release import Facts, with_receipt
 
 
 def plan_marginal(
@@ -49,9 +49,7 @@ def plan_marginal(
     return choose(policy, [asked], spend, query=query, strategy=chosen)
 
 
-def marginal_frames(
-    plan: Plan, solved: Solved, receipt: dict[str, Any]
-) -> dict[tuple[str, ...], pd.DataFrame]:
+def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> dict[tuple[str, ...], pd.DataFrame]:
     """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
     asked = plan.asked[plan.way]
     assert isinstance(asked, Marginals)
@@ -59,7 +57,7 @@ def marginal_frames(
     parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
     frames = {}
     for key, (places, counts, std) in zip(_keys(plan, asked), parts, strict=True):
-        record = {**receipt, "table": [asked.domain.columns[place] for place in places]}
+        record = {**facts, "table": [asked.domain.columns[place] for place in places]}
         columns = {"count": counts, "std": std}
         frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames
