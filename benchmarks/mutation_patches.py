@@ -14,7 +14,7 @@ from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.line import search
 
 PACKAGE = "pandas_blowfish"
-KEPT = (f"{PACKAGE}.plan.neighbours", f"{PACKAGE}.plan.law")  # of the slow twin, and of noise alone
+KEPT = (f"{PACKAGE}.plan.law",)  # of noise alone
 
 
 class Patches:

@@ -1,6 +1,6 @@
 """What a release really loses: the slow twin, on what would be counted and the noise that would be drawn.
 
-Edges are those of `plan.oracle.definition_edges` (of `plan.neighbours` where facts are public), of a promise
+Edges are those of `oracle.definition` in tests/ (of `oracle.neighbours` where facts are public), of a promise
 that was made before the fault; the measured matrix is what the counter and the measurement make of one record
 in each cell.
 """
@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np
 import pandas as pd
 from mutation_cases import RATIO, Case
+from oracle.definition import definition_edges
+from oracle.neighbours import true_loss
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
@@ -23,8 +29,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.plan.line.dawa import Dawa
-from pandas_blowfish.plan.neighbours import true_loss
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.tables.mesh import Mesh
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np
 import pandas as pd
+from oracle.pufferfish_examples import ordered_exam
 from pufferfish_laws import Found, Size, geometric, line, number, percent, root, same, verdict
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.beyond.examples import ordered_exam
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.beyond.wasserstein import noisy, quotient_above
 from pandas_blowfish.kernel.noise import discrete_laplace

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 from oracle.policies import (
     fact_cells,
     random_attribute,
@@ -37,7 +38,7 @@ from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.hierarchical import longest_segment
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Measurement, Step
 from pandas_blowfish.plan.tables.boxes import Boxes

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import numpy as np
 import pandas as pd
+from oracle.neighbours import true_sensitivity
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.neighbours import true_sensitivity
 from pandas_blowfish.policy.domain import Domain, integers
 from papers.experiment import Claim, Experiment, Found, Progress, Size, verdict
 

@@ -24,7 +24,7 @@ from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.question import Spans
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.price import Price
 from pandas_blowfish.plan.protocol import Measurement, Question, Staged
 from pandas_blowfish.plan.scales import Scales

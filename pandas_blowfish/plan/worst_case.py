@@ -23,7 +23,7 @@ from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.nest import Nest
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_all, stay

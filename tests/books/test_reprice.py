@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.neighbours import true_loss
 
 import pandas_blowfish as bf
 from pandas_blowfish.books.log import Entry
@@ -15,7 +16,6 @@ from pandas_blowfish.books.state import Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.fact import answer_of, cells_of, read_facts
 from pandas_blowfish.facts.recorded import stated
-from pandas_blowfish.plan.neighbours import true_loss
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain, integers

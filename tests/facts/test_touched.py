@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.facts.touched import touches
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.policy.expression import truth
 

@@ -9,13 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError, UnsoundPlanError
 from pandas_blowfish.kernel import check as checking
 from pandas_blowfish.kernel import measure as measuring
 from pandas_blowfish.kernel.check import ARGUED, EVERY, Check
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.attribute import Unbounded

@@ -19,6 +19,8 @@ import numpy as np
 import pandas as pd
 
 import pandas_blowfish as bf
+from oracle.definition import definition_edges
+from oracle.neighbours import fact_cells, neighbours
 from oracle.policies import (
     random_attribute,
     random_bins,
@@ -36,8 +38,6 @@ from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.line.question import Spans
-from pandas_blowfish.plan.neighbours import fact_cells, neighbours
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain, from_dict

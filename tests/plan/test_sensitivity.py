@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import database_sensitivity, definition_edges
 
-from pandas_blowfish.plan.oracle import database_sensitivity, definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.sensitivity import exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import tally

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_all, counts_loss, exact_parts, stay
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.worst_case import closure_graph

@@ -11,7 +11,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.plan import worst_case as module
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.worst_case import Closure, closure, closure_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -17,7 +17,7 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.odds import Odds
 

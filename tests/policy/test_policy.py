@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
@@ -24,7 +25,6 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -4,9 +4,10 @@ import random
 from fractions import Fraction
 
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 CHUNKS, EACH = 8, 30

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
+from oracle.neighbours import fact_cells, neighbours, true_loss, true_sensitivity
 from scipy.optimize import linear_sum_assignment
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.neighbours import fact_cells, neighbours, true_loss, true_sensitivity
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.price import price
 from pandas_blowfish.plan.tables.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, integers

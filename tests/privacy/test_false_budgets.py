@@ -10,11 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
+from oracle.neighbours import true_loss, true_sensitivity
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.neighbours import true_loss, true_sensitivity
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 

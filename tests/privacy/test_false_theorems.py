@@ -2,7 +2,7 @@
 
 MATH.md sections 3 (items 0, 3, 4) and 4. The printed number is computed here and shown to be too small, and
 the plan of the verb that answers the same question covers the truth. The sum of 0..3 as a fact is in
-tests/plan/test_neighbours.py; formulas that need no facts are in test_false_budgets.py.
+tests/oracle/test_neighbours.py; formulas that need no facts are in test_false_budgets.py.
 """
 
 import itertools
@@ -10,11 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
+from oracle.neighbours import fact_cells, neighbours, true_loss, true_sensitivity
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.neighbours import fact_cells, neighbours, true_loss, true_sensitivity
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 

@@ -4,8 +4,9 @@ import random
 from fractions import Fraction
 
 import pytest
+from oracle.definition import definition_edges
 
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 
 
 @pytest.mark.usefixtures("short_search")

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.definition import definition_edges
+from oracle.neighbours import true_loss, true_sensitivity
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import counted
@@ -24,8 +26,7 @@ from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.neighbours import true_loss, true_sensitivity
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import Staged, rounds
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
 from pandas_blowfish.policy.domain import Domain, integers

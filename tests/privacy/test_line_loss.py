@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UnknownStrategyError
@@ -14,7 +15,7 @@ from pandas_blowfish.plan.line.hierarchical import branchings, longest_segment
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
 

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan import choose
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 
 CHUNKS, EACH = 6, 120

@@ -6,10 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.definition import definition_edges
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 

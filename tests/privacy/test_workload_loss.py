@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 from pandas_blowfish.plan.linear import optimise
 from pandas_blowfish.plan.linear.question import LINES
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 
 CHUNKS, EACH = 6, 40
 

@@ -94,7 +94,7 @@ class RecordGraph:
                       as its two projections, unless they are equal.
             Because:  a block that no seen column is in may stay where it is, so it uses up no move, and
                       each seen block projects by itself.
-            Checked:  tests/plan/test_oracle.py::test_projection_matches_definition
+            Checked:  tests/oracle/test_definition.py::test_projection_matches_definition
         """
         counted = {column for block in self.blocks for column in block.columns}
         if lost := [column for column in columns if column not in counted]:

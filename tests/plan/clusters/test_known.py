@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.query_rows import tables_matrix
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 

@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import sensitivity as module
 from pandas_blowfish.plan.clusters.question import Clustering
 from pandas_blowfish.plan.clusters.sensitivity import MAX_EDGES, hats, moved, stops
 from pandas_blowfish.plan.clusters.soft import Soft
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 

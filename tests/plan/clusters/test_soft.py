@@ -10,7 +10,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.clusters.question import Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.worst_case import closure_graph
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

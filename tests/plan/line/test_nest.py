@@ -8,7 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan.line.nest import Layout, Nest, _largest, refine
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.oracle import edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 

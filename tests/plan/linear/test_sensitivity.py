@@ -4,12 +4,12 @@ import random
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.linear import sensitivity as module
 from pandas_blowfish.plan.linear.sensitivity import Links, links
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.domain import Domain, from_dict
 from pandas_blowfish.queries.scope import Scope
 

@@ -61,7 +61,7 @@ def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter, make_
 @pytest.mark.parametrize("chunk", range(5))
 def test_no_edge_leads_from_one_segment_to_another(chunk, make_full_policy, make_filter, make_boxes):
     """By definition of the policy, for every column by itself."""
-    from pandas_blowfish.plan.oracle import definition_edges
+    from oracle.definition import definition_edges
 
     for number in range(20):
         draw = random.Random(700 + chunk * 20 + number)

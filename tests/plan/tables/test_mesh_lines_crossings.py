@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.tables.mesh_lines import crossings
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

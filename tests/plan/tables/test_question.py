@@ -4,10 +4,11 @@ import random
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, integers

@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.plan.tables import sensitivity as module
 from pandas_blowfish.plan.tables.sensitivity import changes
 from pandas_blowfish.plan.tally import Binning, Tally

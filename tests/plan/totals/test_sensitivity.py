@@ -4,11 +4,12 @@ import random
 from fractions import Fraction
 
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import SecretError, UnboundedColumnError
 from pandas_blowfish.plan.lattice import Total, lattice, ones
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.totals import sensitivity as module
 from pandas_blowfish.plan.totals.sensitivity import shifts
 from pandas_blowfish.plan.totals.sums import Column, Sums

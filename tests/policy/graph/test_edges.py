@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.policy.graph.edges import closure_of, edges_of

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError, SecretError
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.graph import joint

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle.definition import definition_edges
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.facts.declared import Constraint, Known
-from pandas_blowfish.plan.oracle import definition_edges
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Atom, Condition, parse

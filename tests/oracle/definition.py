@@ -1,15 +1,12 @@
-"""The slow twin: edges, sensitivity and privacy loss by enumeration, with the witness pair.
+"""The slow twin: the edges of a policy from its own words, and sensitivity over whole tables.
 
-Never sees rows. Nothing here uses a closed form: `definition_edges` reads the policy's own words,
-`edge_loss` takes the maximum of MATH's one rule over the edges it is given.
+Nothing here uses a closed form or the package's graphs: every pair of records, every table is tried.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,49 +17,6 @@ from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.policy import Policy
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The largest privacy loss over some edges, and a pair of cells that attains it."""
-
-    value: Fraction | float
-    witness: tuple[int, int] | None
-
-
-def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
-    """Return max over edges (x, y) of sum_j |A[j,x] - A[j,y]| / b_j, exactly.
-
-    Args:
-        matrix: A, an integer sparse matrix, measured rows x cells.
-        scales: b, a fraction a row; a row of scale 0 must not change over any edge.
-        edges: Pairs of cells.
-
-    Examples:
-        >>> from scipy.sparse import csr_array
-        >>> edge_loss(csr_array([[1, 0], [0, 1]]), [Fraction(2)] * 2, np.array([[0, 1]]))
-        Loss(value=Fraction(1, 1), witness=(0, 1))
-    """
-    from scipy.sparse import csc_array, hstack
-
-    if not len(edges):
-        return Loss(Fraction(0), None)
-    by_cell, listed = matrix.tocsc(), list(scales)
-    if int(edges.max()) >= by_cell.shape[1]:  # "absent" is a column of zeros
-        by_cell = hstack([by_cell, csc_array((by_cell.shape[0], 1), dtype=np.int64)], format="csc")
-    distinct = sorted(set(listed))
-    group = np.array([distinct.index(scale) for scale in listed])
-    changes = np.zeros((len(edges), len(distinct)), dtype=np.int64)
-    for first in range(0, len(edges), 200_000):
-        part = edges[first : first + 200_000]
-        moved = abs(by_cell[:, part[:, 0]] - by_cell[:, part[:, 1]]).tocsr()
-        for number in range(len(distinct)):
-            changes[first : first + len(part), number] = moved[np.flatnonzero(group == number)].sum(axis=0)
-    patterns, places = np.unique(changes, axis=0, return_index=True)
-    losses = [_loss(pattern.tolist(), distinct) for pattern in patterns]
-    worst = max(range(len(losses)), key=losses.__getitem__)
-    a, b = edges[places[worst]]
-    return Loss(losses[worst], (int(a), int(b)))
 
 
 def database_sensitivity(matrix: Any, edges: Ints, cells: int, rows: int) -> int:
@@ -229,12 +183,3 @@ def _flat(codes: Sequence[int], shape: Sequence[int]) -> int:
     for code, size in zip(codes, shape, strict=True):
         flat = flat * size + code
     return flat
-
-
-def _loss(changes: Sequence[int], scales: Sequence[Fraction]) -> Fraction | float:
-    total = Fraction(0)
-    for change, scale in zip(changes, scales, strict=True):
-        if change and not scale:
-            return math.inf
-        total += Fraction(change) / scale if change else 0
-    return total

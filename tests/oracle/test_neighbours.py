@@ -10,11 +10,12 @@ import pytest
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
+from oracle import neighbours as module
+from oracle.definition import definition_edges
+from oracle.neighbours import Change, fact_cells, neighbours, true_loss, true_sensitivity
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
 from pandas_blowfish.facts.declared import constraint_from_dict
-from pandas_blowfish.plan import neighbours as module
-from pandas_blowfish.plan.neighbours import Change, fact_cells, neighbours, true_loss, true_sensitivity
-from pandas_blowfish.plan.oracle import definition_edges, edge_loss
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 

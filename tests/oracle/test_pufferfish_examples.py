@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from pandas_blowfish.beyond.examples import (
+from oracle.pufferfish_examples import (
     _count,
     _hedged,
     _single_prior,
