@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,17 @@ class Moved:
     why: str
     interacting: tuple[tuple[int, ...], ...] = ()
     exact: bool = True
+    limit: ClassVar[int] = MOST  # what a count is capped at where it is used
+
+    @property
+    def known(self) -> bool:
+        """Tell whether the facts leave only one table, so that nothing is left to protect."""
+        return self.rule == KNOWN
+
+    @property
+    def moves(self) -> int:
+        """Return the moves of one record that noise must hide, from 1 up to the limit."""
+        return min(max(self.count, 1), MOST)
 
     @property
     def free(self) -> bool:

@@ -45,7 +45,7 @@ class Price:
     @property
     def moved(self) -> int:
         """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
-        return min(max(self.found.count, 1), MOST)
+        return self.found.moves
 
     @property
     def records(self) -> int:

@@ -12,7 +12,6 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns, to_ns
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.facts.moved import KNOWN, MOST, Moved, moved
 from pandas_blowfish.markup import data_table, one_line, paragraph
 from pandas_blowfish.policy.attribute import Unbounded, is_missing
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, reduced
@@ -20,6 +19,7 @@ from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, reduced
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pandas_blowfish.facts.moved import Moved
     from pandas_blowfish.policy.policy import Policy
 
 
@@ -136,7 +136,7 @@ class Odds:
         """Return whose odds these are, and of what: never more than is proved."""
         if self.tied is None:
             return f"{REST if self.part else FOR}."
-        bounded = self.tied.records < MOST and self.tied.rule != "kernel"
+        bounded = self.tied.records < self.tied.limit and self.tied.rule != "kernel"
         return (
             "for tables that agree with all public columns and facts, which tie this row to others, and "
             f"differ in as few records as these allow{f' (up to {self.tied.records:,})' if bounded else ''}."
@@ -146,7 +146,7 @@ class Odds:
         start = f"{START} that this person's row {_rather(self.first, self.second)}"
         if not self.distance:
             return f"{start} do not change at all: both are the same cell, and a release sees no more of it."
-        if self.tied is not None and self.tied.rule == KNOWN:
+        if self.tied is not None and self.tied.known:
             return f"{start} do not change at all: {self.tied.why}."
         if math.isinf(self.distance):
             return (
@@ -294,9 +294,9 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> O
 
 def _tied(policy: Policy, first: Record, second: Record) -> Moved | None:
     """Return the rule by which public facts tie a row that changes like this to others."""
-    if not policy.constraints or (found := moved(policy)).free:
+    if not policy.constraints or (found := policy.move_bound).free:
         return None
-    if first is None or second is None or found.rule == KNOWN:
+    if first is None or second is None or found.known:
         return found
     apart = {
         name

@@ -9,12 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from pandas_blowfish.beyond.aggregate import Aggregate, aggregates_of, apart_from, contained
-from pandas_blowfish.beyond.markov import Markov, chain_of
 from pandas_blowfish.errors import ArgumentError, SchemaError
-from pandas_blowfish.facts.consistent import consistent_facts
-from pandas_blowfish.facts.declared import Constraint, facts_of
-from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.policy import describe as words
 from pandas_blowfish.policy.attach import require_agreement
 from pandas_blowfish.policy.domain import Domain
@@ -36,6 +31,11 @@ from pandas_blowfish.policy.stated import (
 )
 
 if TYPE_CHECKING:
+    from pandas_blowfish.beyond.aggregate import Aggregate
+    from pandas_blowfish.beyond.markov import Markov
+    from pandas_blowfish.facts.declared import Constraint
+    from pandas_blowfish.facts.fact import Fact
+    from pandas_blowfish.facts.moved import Moved
     from pandas_blowfish.queries.planner import Planner
 
 
@@ -86,6 +86,10 @@ class Policy:
         aggregates: Iterable[Aggregate] = (),
         chain: Markov | None = None,
     ) -> None:
+        from pandas_blowfish.beyond.aggregate import aggregates_of, apart_from
+        from pandas_blowfish.beyond.markov import chain_of
+        from pandas_blowfish.facts.declared import facts_of
+
         constraints, aggregates = apart_from(constraints, aggregates)
         overrides, facts = overrides_of(secrets), facts_of(constraints)
         if isinstance(schema, Domain):
@@ -130,7 +134,16 @@ class Policy:
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """Return the public facts, read against the declared cells."""
+        from pandas_blowfish.facts.consistent import consistent_facts
+
         return consistent_facts(self.constraints, self.domain)
+
+    @property
+    def move_bound(self) -> Moved:
+        """Return how many records two neighbouring tables differ in at most, given the public facts."""
+        from pandas_blowfish.facts.moved import moved
+
+        return moved(self)
 
     @cached_property
     def _blocks(self) -> dict[Columns, Block]:
@@ -231,6 +244,8 @@ class Policy:
                       is secret to within more is so to within less.
             Checked:  tests/policy/test_policy.py::test_implies_matches_enumeration
         """
+        from pandas_blowfish.beyond.aggregate import contained
+
         if not isinstance(other, Policy):
             raise ArgumentError("other", "not a bf.Policy")
         if self == other:
@@ -263,7 +278,15 @@ class Policy:
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Policy:
         """Return the policy that `to_dict`, or a person's YAML, describes."""
-        return cls(**read_form(spec))
+        from pandas_blowfish.beyond.aggregate import Aggregate
+        from pandas_blowfish.beyond.markov import Markov
+        from pandas_blowfish.facts.declared import constraint_from_dict
+
+        form = read_form(spec)
+        form["constraints"] = [constraint_from_dict(fact) for fact in form["constraints"]]
+        form["aggregates"] = [Aggregate.from_dict(each) for each in form["aggregates"]]
+        form["chain"] = None if form["chain"] is None else Markov.from_dict(form["chain"])
+        return cls(**form)
 
     def to_yaml(self) -> str:
         """Return the policy as YAML that a person can read and edit."""
