@@ -18,7 +18,7 @@ from pandas_blowfish.exact.number import exact, plain
 from pandas_blowfish.markup import data_table, element
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.graph.records import Block
-from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, c_of, reduced
+from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.serialise import dump_yaml
 from pandas_blowfish.policy.stated import thaw
 
@@ -66,7 +66,7 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
     """Yield where an absolute error is below the step, or beyond the bounds."""
     if not isinstance(attribute, Grid):
         return
-    theta = reduced(secret, attribute)["theta"]
+    theta = as_threshold(secret, attribute)["theta"]
     far, name = span_ns(theta, "theta") if attribute.kind == "datetime" else exact(theta), columns[0]
     if far < attribute.step:
         what = "four times k is below the step: whole neighbouring cells are protected, more than was asked"
