@@ -904,7 +904,7 @@ def _(patch: Patches) -> None:
     "rows beyond the bounds are counted nowhere, not clipped",
     COUNTING,
     "cumhist, clipped",
-    tests="tests/queries/test_protect.py",
+    tests="tests/queries/frames/test_protect.py",
 )
 def _(patch: Patches) -> None:
     patch.everywhere(count.counted, lambda old, *given, clip: old(*given, clip=False), kernel=True)

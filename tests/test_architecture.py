@@ -1,6 +1,7 @@
 """Imports point one way, and only the kernel touches rows, randomness or budget."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,82 @@ def test_tests_mirror_the_package():
             continue
         mirrored = tests / relative.parent / f"test_{path.name}"
         assert mirrored.exists(), f"no {mirrored.relative_to(tests)}"
+
+
+MOST_MODULES = 14  # of a folder, besides its __init__
+SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every question family
+ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
+# folders and names that are still to be put right; each is taken off when it is
+CROWDED = {"", "plan", "plan/line", "plan/tables"}  # "": the public face
+STEMS = {"dask", "tally", "cells"}
+CLASSES = {
+    "Sums",
+    "Steps",
+    "Reach",
+    "Table",
+    "Line",
+    "Known",
+    "Boxes",
+    "Grid",
+    "Weighted",
+    "Lines",
+    "_Reader",
+}
+ALIKE = {
+    *(("count", "counted"), ("expression", "expressions"), ("moved", "moves"), ("protect", "protected")),
+    *(("quantile", "quantiles"), ("recorded", "records"), ("scales", "scaling"), ("solve", "solved")),
+    ("state", "stated"),
+}
+
+
+def _stem_paths() -> dict[str, list[str]]:
+    """Return where each name of a module occurs."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.name != "__init__.py":
+            found.setdefault(path.stem, []).append(path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def _root(name: str) -> str:
+    """Return a name without an ending that a reader overlooks."""
+    return next(
+        (name[: -len(end)] for end in ENDINGS if name.endswith(end) and len(name) - len(end) > 2), name
+    )
+
+
+def test_no_folder_is_crowded():
+    """A folder is a concept with about a dozen files."""
+    sizes = Counter(
+        path.relative_to(PACKAGE).parent.as_posix() for path in MODULES if path.stem != "__init__"
+    )
+
+    assert {folder.strip(".") for folder, size in sizes.items() if size > MOST_MODULES} <= CROWDED
+
+
+def test_no_module_name_occurs_twice():
+    """A name is one place, but for the rooms that every question family has."""
+    twice = {stem for stem, paths in _stem_paths().items() if len(paths) > 1}
+
+    assert twice <= SHARED_STEMS | STEMS
+
+
+def test_no_class_name_occurs_twice():
+    """A class is one thing, whatever folder names it."""
+    names = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+
+    assert {name for name, times in names.items() if times > 1} <= CLASSES
+
+
+def test_no_module_names_differ_by_an_ending_only():
+    """`count` and `counted` side by side would say nothing about either."""
+    alike: dict[str, set[str]] = {}
+    for stem in _stem_paths():
+        alike.setdefault(_root(stem), set()).add(stem)
+
+    assert {tuple(sorted(stems)) for stems in alike.values() if len(stems) > 1} <= ALIKE

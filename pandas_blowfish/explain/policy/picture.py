@@ -14,9 +14,9 @@ from pandas_blowfish.explain.policy.captions import both, briefly, note_of, secr
 from pandas_blowfish.explain.policy.column import draw_column
 from pandas_blowfish.explain.policy.reach import MOST, Reach, reach_of
 from pandas_blowfish.explain.policy.strips import draw_lanes, explain_steps, shades
+from pandas_blowfish.explain.release.axis_labels import places_of, write_units
 from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
 from pandas_blowfish.explain.release.heat import draw_mesh, edges_of, spread
-from pandas_blowfish.explain.release.places import places_of, write_units
 from pandas_blowfish.policy.attribute import Values
 from pandas_blowfish.policy.describe import shorten, values_of
 from pandas_blowfish.policy.policy import Policy

@@ -12,7 +12,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.explain.report.numbers import filed, plain_table
+from pandas_blowfish.explain.report.number_table import filed, plain_table
 from pandas_blowfish.explain.report.promise import Example, examples, left_out
 from pandas_blowfish.explain.report.timeline import timeline
 from pandas_blowfish.markup import Html, amount, element, joined, one_line, share
