@@ -93,7 +93,7 @@ class Aggregate:
         return f"Aggregate({self.text!r}, delta={plain(self.delta)!r})"
 
 
-def apart_from(constraints: Any, aggregates: Any) -> tuple[Any, Any]:
+def split_aggregates(constraints: Any, aggregates: Any) -> tuple[Any, Any]:
     """Return facts, and secret totals: those too that were listed among the facts."""
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
         return constraints, aggregates
@@ -127,7 +127,7 @@ def aggregates_of(
     return found
 
 
-def contained(fewer: Iterable[Aggregate], more: Iterable[Aggregate]) -> bool:
+def is_contained(fewer: Iterable[Aggregate], more: Iterable[Aggregate]) -> bool:
     """Tell whether each of some secret totals is secret to within as much in another list."""
     wide = {each.column: each.delta for each in more}
     return all(each.delta <= wide.get(each.column, 0) for each in fewer)

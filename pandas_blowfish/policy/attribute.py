@@ -68,7 +68,7 @@ class Attribute(ABC):
         """
 
     @abstractmethod
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return the names of runs of cells start..stop-1."""
 
     @abstractmethod
@@ -108,11 +108,11 @@ def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
     return pd.Index([*labels.tolist(), np.nan], dtype=kind, name=labels.name)
 
 
-def meant(column: object, declared: Sequence[str]) -> str:
+def suggest(column: object, declared: Sequence[str]) -> str:
     """Return which declared name a misspelt one is nearest to, as a fix; "" where none is near.
 
     Examples:
-        >>> meant("Nigts", ["nights", "arrival"])
+        >>> suggest("Nigts", ["nights", "arrival"])
         "did you mean 'nights'? Else add it to the schema."
     """
     from difflib import get_close_matches
@@ -202,7 +202,7 @@ class Values(Attribute):
             )
         return bisect.bisect_left(self.positions, self.place(value))
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return runs of values named by their first and last."""
         pairs = [(self.values[a], self.values[b - 1]) for a, b in zip(starts, stops, strict=True)]
         if self.numeric:
@@ -266,7 +266,7 @@ class Grid(Attribute):
         if self.single:
             whole: pd.Index[Any] = pd.Index(self.lows(), dtype="int64", name=self.name)
             return whole
-        return self.merged(range(self.cells), range(1, self.cells + 1))
+        return self.name_runs(range(self.cells), range(1, self.cells + 1))
 
     def code(self, value: object) -> int:
         """Return the cell a constant falls in."""
@@ -298,7 +298,7 @@ class Grid(Attribute):
             )
         return min(int(steps), self.cells)
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return runs of cells as intervals: closed for whole numbers, [low, high) otherwise."""
         edges = self.lows(self.cells + 1)
         left, right = edges[np.asarray(starts, dtype=np.int64)], edges[np.asarray(stops, dtype=np.int64)]
@@ -363,7 +363,7 @@ class Unbounded(Attribute):
         """Refuse: there are no cells."""
         raise UnboundedColumnError(self.name)
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
         raise UnboundedColumnError(self.name)
 

@@ -22,7 +22,15 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 from pandas_blowfish.exact.number import canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values, is_missing, meant
+from pandas_blowfish.policy.attribute import (
+    MAX_CELLS,
+    Attribute,
+    Grid,
+    Unbounded,
+    Values,
+    is_missing,
+    suggest,
+)
 
 KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
 MAX_EDGES = 10**8  # of float cells that are listed
@@ -65,7 +73,7 @@ class Domain:
         for attribute in self.attributes:
             if attribute.name == column:
                 return attribute
-        fix = self.pending.get(column, "") or meant(column, self.columns)
+        fix = self.pending.get(column, "") or suggest(column, self.columns)
         raise UndeclaredColumnError(column, self.columns, fix)
 
     def select(self, columns: Sequence[str]) -> Domain:

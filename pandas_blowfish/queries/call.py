@@ -16,8 +16,8 @@ from typing import Any
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 from pandas_blowfish.plan.call_text import digested, literal
 from pandas_blowfish.policy.expression import MARKS
+from pandas_blowfish.queries.frames.protect import is_name
 from pandas_blowfish.queries.planner import Planner
-from pandas_blowfish.queries.protect import is_name
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
