@@ -20,7 +20,7 @@ Charges are written first, never lost, and never exceed the total (1,250 lines):
     books/ledger.py, books/log.py, books/database.py, books/state.py, books/rules.py
 
 Edits of the ledger are found (550 lines):
-    books/verify.py, books/log.py, books/answers.py, books/upgrade.py
+    books/verify.py, books/log.py, books/named_answers.py, books/upgrade.py
 
 Noise has exactly the stated law (450 lines):
     kernel/noise.py, kernel/cell_limits.py, exact/enclosure.py
