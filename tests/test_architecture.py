@@ -204,15 +204,13 @@ CLASSES = {
     "Reach",
     "Table",
     "Line",
-    "Known",
     "Boxes",
     "Grid",
     "Weighted",
     "Lines",
-    "_Reader",
 }
 ALIKE = {
-    *(("count", "counted"), ("expression", "expressions"), ("moved", "moves"), ("protect", "protected")),
+    *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
     *(("quantile", "quantiles"), ("recorded", "records"), ("scales", "scaling"), ("solve", "solved")),
     ("state", "stated"),
 }
