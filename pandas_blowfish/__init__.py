@@ -47,7 +47,7 @@ from pandas_blowfish.policy.secret import (
     threshold,
 )
 from pandas_blowfish.protected import Protected, protect
-from pandas_blowfish.queries.curate import check, draft
+from pandas_blowfish.queries.frames.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__
 

@@ -11,11 +11,11 @@ import pandas as pd
 
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.errors import FrameError
+from pandas_blowfish.explain.glance import frame_html, frame_text
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.assign import assign
-from pandas_blowfish.queries.glance import frame_html, frame_text
+from pandas_blowfish.queries.frames.protect import Opened, opened, protect
+from pandas_blowfish.queries.kmeans import assign
 from pandas_blowfish.queries.planner import Planner
-from pandas_blowfish.queries.protect import Opened, opened, protect
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.types import Columns, Epsilon, Number

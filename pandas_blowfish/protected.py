@@ -12,7 +12,7 @@ from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.count.readers.tables import opened
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import FrameError, NotProtectedError
-from pandas_blowfish.queries.protect import protect as bind
+from pandas_blowfish.queries.frames.protect import protect as bind
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.types import Epsilon
 

@@ -8,13 +8,11 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.plan.clusters.centres import require_clusters
-from pandas_blowfish.queries.answer import answer
+from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
-from pandas_blowfish.queries.logsum import plan_geomean, plan_logsum
-from pandas_blowfish.queries.mean import plan_mean
-from pandas_blowfish.queries.protect import Opened
 from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.queries.sum import plan_sum, total_frame
+from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.types import Columns, Epsilon, Number, Strategy
 
 

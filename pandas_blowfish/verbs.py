@@ -9,10 +9,10 @@ import pandas as pd
 
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.queries.answer import answer, answers
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.free import cumhist_again, hist_again, quantile_again, range_again
+from pandas_blowfish.queries.frames.answer import answer, answers
+from pandas_blowfish.queries.frames.free import cumhist_again, hist_again, quantile_again, range_again
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.moved import KNOWN
+from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.policy.policy import Policy

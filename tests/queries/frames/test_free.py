@@ -7,7 +7,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, NotReleasedError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.free import lines_of
+from pandas_blowfish.queries.frames.free import lines_of
 
 POLICY = bf.Policy(
     Domain(
