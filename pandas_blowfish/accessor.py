@@ -166,7 +166,7 @@ class UnprotectedTable(Rows["Protected"]):
         return "not protected yet: frame.blowfish.protect(policy, epsilon=1, ...) returns its verbs"
 
 
-@specialise("pd.DataFrame", "Tables")
+@specialise(pd.DataFrame, Tables)
 class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
     """Protected rows, of pandas or another engine, and what they can be asked; `bf.protect` makes one.
 

@@ -430,25 +430,20 @@ class Verbs(ABC, Generic[Answer, Answers]):
         return self._ask("kmeans", locals())
 
 
-def specialise(answer: str, answers: str, **defaults: Any) -> Callable[[Asked], Asked]:
-    """Return the decorator of a class of verbs that writes its own types and defaults into their signatures.
+def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
+    """Return the decorator of a class that has its own `Answer`, `Answers` and defaults of the verbs.
 
     `help`, `inspect.signature` and errors then show what this class returns, and which arguments it needs.
-
-    Args:
-        answer: What stands for `Answer`.
-        answers: What stands for `Answers`.
-        defaults: Arguments that this class has a value for, where `Verbs` needs one.
     """
+    returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
 
     def specialised(owner: Asked) -> Asked:
         for name, verb in list(vars(Verbs).items()):
             if name.startswith("_") or not isinstance(verb, FunctionType) or not verb.__kwdefaults__:
                 continue
             made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
-            returns = verb.__annotations__["return"].replace("Answers", answers).replace("Answer", answer)
-            made.__annotations__ = {**verb.__annotations__, "return": returns}
-            made.__kwdefaults__ = {**verb.__kwdefaults__, **defaults}
+            made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
+            made.__kwdefaults__ = verb.__kwdefaults__ | defaults
             made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
             setattr(owner, name, made)
         return owner

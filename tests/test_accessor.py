@@ -129,7 +129,7 @@ def test_a_wrong_call_says_which_role_the_frame_has(role, name, error, sentence)
 
 
 def test_a_release_is_asked_without_what_only_a_new_one_can_take():
-    """epsilon and columns are for protected rows; strategy, post and name measure something; typos are typos."""
+    """epsilon and columns are for protected rows; strategy, post and name measure; a typo stays a typo."""
     released = _patients().blowfish.hist("age", epsilon=1)
 
     for ask in (

@@ -104,10 +104,12 @@ def plan_verb(
     return plan
 
 
-@specialise("Plan", "Plan", epsilon=1)
+@specialise(Plan, Plan, epsilon=1)
 @dataclass(frozen=True, repr=False)
 class Planner(Verbs[Plan, Plan]):
     """The verbs of one policy, planned: no data, no spend.
+
+    They take what those of protected rows take; epsilon is 1 unless it is stated.
 
     Examples:
         >>> import pandas_blowfish as bf
