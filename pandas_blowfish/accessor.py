@@ -41,7 +41,7 @@ from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries import free
 from pandas_blowfish.queries import protect as binding
-from pandas_blowfish.queries.answer import answers
+from pandas_blowfish.queries.answer import answer
 from pandas_blowfish.queries.assign import assign
 from pandas_blowfish.queries.glance import frame_html, frame_text
 from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
@@ -245,7 +245,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         if isinstance(plan, Apart):
             return answer_apart(plan, self._frame, source, **stated)
         stated |= {"build": VERBS[verb].frame, "shapes": VERBS[verb].shapes}
-        return answers(plan, self._frame, source, **stated)
+        return answer(plan, self._frame, source, **stated)
 
 
 class ProtectedFrame(Protected, Rows[pd.DataFrame]):
