@@ -18,7 +18,7 @@ from pandas_blowfish.beyond import quilt
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
-from pandas_blowfish.facts import moved
+from pandas_blowfish.facts import move_bound
 from pandas_blowfish.plan import choose, price, sensitivity
 from pandas_blowfish.plan import plan as plans
 from pandas_blowfish.plan.clusters import adaptive, counted, soft, whole
@@ -680,7 +680,7 @@ def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
     "fact, sum",
 )
 def _(patch: Patches) -> None:
-    free = moved.Moved(1, 1, moved.UNTOUCHED, "")
+    free = move_bound.MoveBound(1, 1, move_bound.UNTOUCHED, "")
     _price(patch, lambda found: replace(found, policy=found.stated.reduced, found=free))
 
 
@@ -904,7 +904,7 @@ def _(patch: Patches) -> None:
     "rows beyond the bounds are counted nowhere, not clipped",
     COUNTING,
     "cumhist, clipped",
-    tests="tests/queries/test_protect.py",
+    tests="tests/queries/frames/test_protect.py",
 )
 def _(patch: Patches) -> None:
     patch.everywhere(count.counted, lambda old, *given, clip: old(*given, clip=False), kernel=True)
@@ -937,9 +937,9 @@ def _(patch: Patches) -> None:
 def _(patch: Patches) -> None:
     def fewer(old: Any, policy: Any) -> Any:
         found = old(policy)
-        return replace(found, count=found.count - 1) if found.rule != moved.UNTOUCHED else found
+        return replace(found, count=found.count - 1) if found.rule != move_bound.UNTOUCHED else found
 
-    patch.everywhere(moved.moved, fewer, kernel=True)
+    patch.everywhere(move_bound.bound_moves, fewer, kernel=True)
 
 
 @fault(

@@ -46,7 +46,7 @@ from pandas_blowfish.policy.secret import (
     relative_error,
     threshold,
 )
-from pandas_blowfish.queries.curate import check, draft
+from pandas_blowfish.queries.frames.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__
 

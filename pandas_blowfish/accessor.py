@@ -37,15 +37,15 @@ from pandas_blowfish.errors import (
     NotReleasedError,
     WrongRoleError,
 )
+from pandas_blowfish.explain.glance import frame_html, frame_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries import free
-from pandas_blowfish.queries import protect as binding
-from pandas_blowfish.queries.answer import answer
-from pandas_blowfish.queries.assign import assign
-from pandas_blowfish.queries.glance import frame_html, frame_text
+from pandas_blowfish.queries.frames import free
+from pandas_blowfish.queries.frames import protect as binding
+from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.protect import Opened
+from pandas_blowfish.queries.kmeans import assign
 from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
-from pandas_blowfish.queries.protect import Opened
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_apart
 from pandas_blowfish.release import Receipt, interval, receipt_of

@@ -32,6 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", *PAGES]
+PACKAGE = ROOT / "pandas_blowfish"
+MAINTAINED = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "PROOFS.md",
+    *DOCUMENTS,
+]  # name files of the tree
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ERRORS = {
     name: each
@@ -41,7 +47,7 @@ ERRORS = {
 
 
 class Block(NamedTuple):
-    """A fenced block, and what the block right below it says is printed."""
+    """A fenced block, and what the block right below it shows as printed."""
 
     language: str
     code: str
@@ -89,7 +95,7 @@ def _run_python(block: Block, scope: dict[str, object], page: str) -> None:
 
 
 def _matches(printed: str, shown: str) -> bool:
-    """Tell whether text is as shown, whatever its blanks; `...` stands for anything, also nothing."""
+    """Return whether text is as shown, whatever its blanks; `...` stands for anything, also nothing."""
     pattern = re.sub(r"(\\ )?\\\.\\\.\\\.(\\ )?", ".*", re.escape(" ".join(shown.split())))
     return re.fullmatch(pattern, " ".join(printed.split()), re.DOTALL) is not None
 
@@ -128,7 +134,7 @@ def session(tmp_path, monkeypatch):
     modules, environment = dict(sys.modules), dict(os.environ)
     yield {"__name__": "__main__"}
     pyplot.close("all")
-    sys.modules.update(modules)  # a page may play at a missing package
+    sys.modules.update(modules)  # a page may pretend that a package is missing
     os.environ.clear()
     os.environ.update(environment)
 
@@ -149,7 +155,7 @@ def test_runs_as_printed(path, session, capsys):
 
 
 def test_every_error_is_shown():
-    """Each public exception has a section that raises it, and says how to mend it."""
+    """Each public exception has a section that raises it, and names a fix."""
     sections = re.split(r"^#{2,3} ", (DOCS / "errors.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     by_name = {section.split("\n", 1)[0].strip(" `"): section for section in sections}
 
@@ -159,9 +165,9 @@ def test_every_error_is_shown():
         if name == "BlowfishError":  # the base class, never raised by itself
             assert set(raised) <= set(ERRORS), name
         else:
-            told = f'"type": "{name}"' in by_name[name]  # by the command line
-            assert name in raised or told, f"the section on {name} does not raise it"
-        assert "**Fix" in by_name[name], f"the section on {name} says no fix"
+            shown = f'"type": "{name}"' in by_name[name]  # by the command line
+            assert name in raised or shown, f"the section on {name} does not raise it"
+        assert "**Fix" in by_name[name], f"the section on {name} has no fix"
 
 
 def test_every_verb_has_a_how_to():
@@ -181,6 +187,71 @@ def test_links_lead_somewhere(path):
             assert (path.parent / target).exists(), f"{_id(path)} links to {target}"
     if path.is_relative_to(DOCS):
         assert not re.search(r"!\[[^]]*\]\(http|<img|<script", text), f"{_id(path)} loads something"
+
+
+def _source(name: str) -> Path:
+    """Return what a document names, relative to the package or the repository; a bare name lies anywhere."""
+    found = [base / name for base in (PACKAGE, ROOT) if (base / name).exists()]
+    if not found and "/" not in name:
+        found = sorted(PACKAGE.rglob(name))
+    return found[0] if found else PACKAGE / name
+
+
+@pytest.mark.parametrize("path", [path for path in MAINTAINED if path.exists()], ids=_id)
+def test_named_sources_exist(path):
+    """Every `folder/file.py` and `folder/` that a document names is in the tree."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    named = re.findall(r"`([a-z]\w*(?:/\w+)*/?\w*\.py)(?:::\w+)?`", text)
+    named += re.findall(r"`((?:[a-z]\w*/)+)`", text)
+
+    for name in named:
+        assert _source(name).exists(), f"{_id(path)} names {name}"
+
+
+def test_how_it_works_names_every_folder():
+    """The tour has a line for each folder with modules, and "Where is" names what is defined in its file."""
+    text = (DOCS / "how_it_works.md").read_text(encoding="utf-8")
+    folders = {path.parent.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")} - {"."}
+    where = text[text.index("## Where is") : text.index("## Where do I put")]
+    rows = re.findall(r"^\|.*\| `(\S+\.py)` \| `(\w+)` \|$", where, re.MULTILINE)
+
+    assert not {folder for folder in folders if f"`{folder}/`" not in text}
+    assert len(rows) > 12
+    for file, name in rows:
+        assert re.search(rf"^\s*(?:def|class) {name}\b", _source(file).read_text(), re.MULTILINE), (
+            file,
+            name,
+        )
+
+
+def _claims(pattern: str, text: str) -> dict[str, tuple[list[Path], int]]:
+    """Return the files of each claim, and how many lines are stated for all of them together."""
+    found = {}
+    for match in re.finditer(pattern, text, re.MULTILINE):
+        names = re.findall(r"[\w/]+(?:\.py|/)", match["files"])
+        found[match["claim"]] = ([_source(name) for name in names], int(match["lines"].replace(",", "")))
+    return found
+
+
+def _lines(path: Path) -> int:
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+
+
+def test_what_an_auditor_reads_is_as_long_as_stated():
+    """SECURITY.md's lines are true within a few per cent, and the kernel's docstring has the same list."""
+    row = r"^\| (?P<claim>[^|]+) \| (?P<files>[^|]+) \| (?P<lines>[\d,]+) \|$"
+    paragraph = r"^(?P<claim>\S.*) \((?P<lines>[\d,]+) lines\):\n(?P<files>(?: {4}\S.*\n)+)"
+    claims = _claims(row, (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    kernel = _claims(paragraph, importlib.import_module("pandas_blowfish.kernel").__doc__ or "")
+
+    assert len(claims) >= 4
+    assert kernel == claims
+    for claim, (files, stated) in claims.items():
+        total = sum(_lines(path) for path in files)
+        rounded = -(-total // 50) * 50
+        assert files, claim
+        assert abs(stated - total) <= max(50, 0.05 * total), f"{claim}: {total} lines, state {rounded:,}"
 
 
 @pytest.mark.xdist_group("sphinx")

@@ -25,7 +25,7 @@ NOTES = list(_notes())
 
 
 def _exists(test_id: str) -> bool:
-    """Tell whether a test id names a test function of the suite."""
+    """Return whether a test id names a test function of the suite."""
     file, _, name = test_id.partition("::")
     path = ROOT / file
     return path.exists() and bool(re.search(rf"^def {re.escape(name)}\(", path.read_text(), re.MULTILINE))

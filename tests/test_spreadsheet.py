@@ -97,7 +97,7 @@ def test_centres_of_groups_are_found_again(tmp_path):
 
 def test_pages_hold_files_that_run_nothing():
     """The CSV inside a report is marked too."""
-    from pandas_blowfish.explain.report import numbers
+    from pandas_blowfish.explain.report import number_table as numbers
 
     held = []
     numbers_file, original = numbers.numbers_file, numbers.filed

@@ -10,8 +10,9 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import answers, rules, sealkey, state, upgrade, verify
 from pandas_blowfish.books import log as chain
+from pandas_blowfish.books import named_answers as answers
+from pandas_blowfish.books import rules, sealkey, state, upgrade, verify
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.rules import Rule
 from pandas_blowfish.books.state import COLUMNS, Budget, Dataset, line
@@ -38,7 +39,7 @@ class Ledger:
         Budget(total=1, spent=1/10, remaining=9/10)
     """
 
-    view: ClassVar[Any] = repr  # for notebooks: queries.glance sets it
+    view: ClassVar[Any] = repr  # for notebooks: explain.glance sets it
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
@@ -252,7 +253,7 @@ class Ledger:
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
         from pandas_blowfish.facts import recorded
 
-        stated = recorded.stated(fact)
+        stated = recorded.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             after, costs = _with_fact(connection, dataset, stated)
@@ -268,7 +269,7 @@ class Ledger:
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
         from pandas_blowfish.facts import recorded
 
-        stated = recorded.stated(fact)
+        stated = recorded.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)
         with chain.transaction(self.location) as connection:
             return _with_fact(connection, dataset, stated)[0].budget

@@ -45,7 +45,7 @@ class Budget:
     total: Fraction
     spent: Fraction
     closed: str | None = None
-    view: ClassVar[Any] = repr  # for notebooks: queries.glance sets it
+    view: ClassVar[Any] = repr  # for notebooks: explain.glance sets it
 
     @property
     def remaining(self) -> Fraction:

@@ -7,8 +7,9 @@ from fractions import Fraction
 from sqlite3 import Connection
 from typing import Any
 
-from pandas_blowfish.books import answers, upgrade
 from pandas_blowfish.books import log as chain
+from pandas_blowfish.books import named_answers as answers
+from pandas_blowfish.books import upgrade
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.state import Sums, differs, following
 from pandas_blowfish.errors import LedgerTamperedError

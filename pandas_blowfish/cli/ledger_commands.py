@@ -15,8 +15,7 @@ import pandas as pd
 
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.state import is_receipt
-from pandas_blowfish.cli import exits
-from pandas_blowfish.cli import outputs as places
+from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.errors import ArgumentError, DataFileError, LedgerTamperedError
 from pandas_blowfish.release import receipt_of
@@ -92,8 +91,8 @@ def report(given: Namespace, screen: Screen) -> int:
     book = Ledger.at(given.ledger)
     if Path(given.out).suffix.lower() not in (".html", ".htm"):
         raise ArgumentError("out", f"unknown ending {Path(given.out).suffix!r}", allowed=".html")
-    places.require_unused([Path(given.out)], {"the ledger": places.of_ledger(given.ledger)})
-    places.require_writable(Path(given.out).parent)
+    outputs.require_unused([Path(given.out)], {"the ledger": outputs.of_ledger(given.ledger)})
+    outputs.require_writable(Path(given.out).parent)
     with screen.bar("drawing") as tick, telling(book):
         made = write(book, given.out, dataset=given.dataset)
         tick(1.0)

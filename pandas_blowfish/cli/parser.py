@@ -7,10 +7,12 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from pandas_blowfish.cli import batch, exits, look
+from pandas_blowfish.cli import exits
 from pandas_blowfish.cli import ledger_commands as books
+from pandas_blowfish.cli import policy_commands as look
+from pandas_blowfish.cli import release_command as batch
 from pandas_blowfish.policy.lint import KINDS
-from pandas_blowfish.queries.protect import OUTSIDE
+from pandas_blowfish.queries.frames.protect import OUTSIDE
 from pandas_blowfish.version import __version__
 
 PROG = "pandas-blowfish"

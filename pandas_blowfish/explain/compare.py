@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError
 from pandas_blowfish.exact.number import epsilon_of
+from pandas_blowfish.explain.release.axis_labels import plain
 from pandas_blowfish.explain.release.canvas import axes_of, colors_of
-from pandas_blowfish.explain.release.places import plain
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.schema import is_schema

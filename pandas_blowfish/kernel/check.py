@@ -23,7 +23,7 @@ from pandas_blowfish.count.tally import counted
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent
-from pandas_blowfish.facts.moved import KNOWN, UNTOUCHED, moved
+from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Checkable, Staged, Step
@@ -72,7 +72,7 @@ class Check:
     def of(cls, policy: Policy, plan: Plan) -> Check:
         """Return what must be checked of a plan for the rows of a policy; facts are priced anew."""
         columns = plan.domain.columns
-        found = moved(policy) if policy.constraints else None
+        found = bound_moves(policy) if policy.constraints else None
         if found is None or found.rule == UNTOUCHED:
             require_untouched(policy)
             edges, times = edges_of(policy, columns), 1
@@ -183,7 +183,7 @@ class Check:
         """Return the cells that the counter is tried on: of few all, each as often as chance has it."""
         count = self.edges.cells
         if count is None or count > ALL:
-            return drawn.joined(end.take(~end.absent))
+            return drawn.concat(end.take(~end.absent))
         cells = self.edges.listed_cells
         return cells.take(np.repeat(np.arange(len(cells)), random.integers(1, OFTEN, len(cells))))
 

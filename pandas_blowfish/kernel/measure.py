@@ -27,7 +27,7 @@ from pandas_blowfish.errors import (
     TestNoiseError,
     UnsoundPlanError,
 )
-from pandas_blowfish.facts.moved import KNOWN
+from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying

@@ -16,7 +16,7 @@ from typing import Any
 from pandas_blowfish.beyond.chain_plan import rate_of
 from pandas_blowfish.beyond.total_plan import plan_type
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.moved import KNOWN
+from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.line import cells, haar, hierarchical, ordered, ordered_hierarchical
 from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.dawa import Dawa

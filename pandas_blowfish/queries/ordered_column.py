@@ -240,7 +240,7 @@ def _every(policy: Policy, scope: Scope, attribute: Attribute) -> Spans:
 def range_labels(attribute: Attribute, starts: Ints, stops: Ints) -> pd.Index[Any]:
     """Return the names of ranges of cells, which may overlap or repeat."""
     if isinstance(attribute, Grid) or attribute.kind in ("integer", "float", "datetime"):
-        return attribute.merged(starts.tolist(), stops.tolist())
+        return attribute.name_runs(starts.tolist(), stops.tolist())
     names = [str(name) for name in attribute.labels().tolist()]
     shown = [
         names[a] if b - a == 1 else f"{names[a]}..{names[b - 1]}" for a, b in zip(starts, stops, strict=True)

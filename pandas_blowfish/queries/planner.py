@@ -21,13 +21,11 @@ from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
-from pandas_blowfish.queries.logsum import plan_geomean, plan_logsum
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
-from pandas_blowfish.queries.mean import plan_mean
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.queries.sum import plan_sum, total_frame
+from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.weaker_promise import is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import released

@@ -24,10 +24,10 @@ from pandas_blowfish.plan.call_text import MAX_NUMBERS
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.answer import stated, written
-from pandas_blowfish.queries.protect import Opened, is_name
+from pandas_blowfish.queries.frames.answer import stated, written
+from pandas_blowfish.queries.frames.protect import Opened, is_name
 from pandas_blowfish.queries.scope import Scope, column_names
-from pandas_blowfish.queries.sum import rows_of
+from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import with_receipt
 
 TOLD = ("single_prior", "hedging")

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from pandas_blowfish.cli import exits, look
+from pandas_blowfish.cli import exits
+from pandas_blowfish.cli import policy_commands as look
 from pandas_blowfish.version import __version__
 
 COMMAND = [sys.executable, "-m", "pandas_blowfish"]

@@ -300,8 +300,8 @@ def test_facts_are_priced_anew():
 def test_an_untouched_fact_is_looked_at(monkeypatch):
     """If edges were said not to change a fact that they do change, nothing is released."""
     policy = line(bf.full(), constraints=[bf.Count("x < 3")])
-    free = checking.moved(line(bf.partition(1), constraints=[bf.Count("x < 3")]))
-    monkeypatch.setattr(checking, "moved", lambda policy: free)
+    free = checking.bound_moves(line(bf.partition(1), constraints=[bf.Count("x < 3")]))
+    monkeypatch.setattr(checking, "bound_moves", lambda policy: free)
     checking.require_untouched.cache_clear()
 
     with pytest.raises(UnsoundPlanError, match="is public, and an edge changes it"):

@@ -22,7 +22,7 @@ from pandas_blowfish.kernel import measure as module
 from pandas_blowfish.kernel.measure import measure
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.protect import opened
+from pandas_blowfish.queries.frames.protect import opened
 
 POLICY = bf.Policy(Domain((integers("x", 0, 9), integers("y", 0, 3))), secrets={"x": bf.partition(5)})
 FRAME = pd.DataFrame({"x": [0, 1, 1, 7, 7, 7, 9], "y": [0, 1, 2, 3, 3, 2, 1]})

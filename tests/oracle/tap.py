@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import pandas_blowfish as bf
 from pandas_blowfish import kernel
-from pandas_blowfish.queries import answer
+from pandas_blowfish.queries.frames import answer
 
 Ints = NDArray[np.int64]
 Draw = tuple[Fraction, int]  # the scale and the number of noises of one call of the sampler

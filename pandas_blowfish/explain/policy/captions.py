@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pandas_blowfish.explain.policy.reach import Reach
-from pandas_blowfish.explain.release.places import name_of, number_of
+from pandas_blowfish.explain.release.axis_labels import name_of, number_of
 from pandas_blowfish.policy.describe import kept_of
 from pandas_blowfish.policy.policy import Policy
 

@@ -13,8 +13,8 @@ from pandas_blowfish.explain.policy.captions import kept, note_of, secret_of, th
 from pandas_blowfish.explain.policy.network import draw_arcs, draw_boxes, draw_dots, draw_network
 from pandas_blowfish.explain.policy.reach import Reach, reach_of
 from pandas_blowfish.explain.policy.strips import draw_runs, draw_strip, explain_steps, finish, shades
+from pandas_blowfish.explain.release.axis_labels import name_of, places_of
 from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
-from pandas_blowfish.explain.release.places import name_of, places_of
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, SecretGraph

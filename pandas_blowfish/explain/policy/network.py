@@ -10,8 +10,8 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.explain.policy.strips import within
+from pandas_blowfish.explain.release.axis_labels import Places, plain, write_units
 from pandas_blowfish.explain.release.canvas import colors_of, ink
-from pandas_blowfish.explain.release.places import Places, plain, write_units
 from pandas_blowfish.policy.graph.secret_graph import connect
 
 ROWS = 14  # groups that are drawn

@@ -14,8 +14,15 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.policy.reach import MOST, Reach
+from pandas_blowfish.explain.release.axis_labels import (
+    Places,
+    name_of,
+    number_of,
+    places_of,
+    plain,
+    write_units,
+)
 from pandas_blowfish.explain.release.canvas import color_of, ink
-from pandas_blowfish.explain.release.places import Places, name_of, number_of, places_of, plain, write_units
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.policy.odds import Odds
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.axis_labels import STEPS, Places, places_of, write_units
 from pandas_blowfish.explain.release.canvas import colors_of, ink
-from pandas_blowfish.explain.release.places import STEPS, Places, places_of, write_units
 
 MANY = 60  # bars beyond which steps are drawn
 TOLD = 6  # bars up to which counts are also written

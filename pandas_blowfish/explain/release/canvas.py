@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.errors import ArgumentTypeError, MissingPackageError
-from pandas_blowfish.explain.release.places import plain
+from pandas_blowfish.explain.release.axis_labels import plain
 
 WIDE = 72  # letters that fit in a line of a title
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.axis_labels import LETTER, LINE, Places, places_of, write_units
 from pandas_blowfish.explain.release.bars import about
 from pandas_blowfish.explain.release.canvas import ink
-from pandas_blowfish.explain.release.places import LETTER, LINE, Places, places_of, write_units
 
 GID = "blowfish heat map"  # by which Axes that have one are known
 TOLD = 60  # cells up to which counts are written

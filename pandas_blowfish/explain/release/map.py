@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.axis_labels import name_of, number_of, plain
 from pandas_blowfish.explain.release.canvas import color_of
-from pandas_blowfish.explain.release.places import name_of, number_of, plain
 from pandas_blowfish.release import Receipt
 
 MANY, GROUPS = 16, 4  # centres, and groups, beyond which only the numbers of clusters are written

@@ -12,11 +12,18 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.axis_labels import (
+    Places,
+    name_of,
+    number_of,
+    numbers_of,
+    plain,
+    write_units,
+)
 from pandas_blowfish.explain.release.bars import MANY, TOLD, Series, draw_counts
 from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entitle, legend_of
 from pandas_blowfish.explain.release.heat import draw_heat, table_of
 from pandas_blowfish.explain.release.map import draw_clusters
-from pandas_blowfish.explain.release.places import Places, name_of, number_of, numbers_of, plain, write_units
 from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
 from pandas_blowfish.plan.law import widest
 from pandas_blowfish.release import Receipt, interval, receipt_of, value_of

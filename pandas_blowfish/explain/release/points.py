@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.explain.release.axis_labels import Places, name_of, number_of, write_units
 from pandas_blowfish.explain.release.bars import Series, about
 from pandas_blowfish.explain.release.canvas import colors_of
-from pandas_blowfish.explain.release.places import Places, name_of, number_of, write_units
 
 TOLD = 8  # values up to which numbers are written too
 APART = 20.0  # how many times larger one column is than another before the axis is logarithmic

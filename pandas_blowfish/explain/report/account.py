@@ -24,7 +24,7 @@ from pandas_blowfish.errors import (
     UnknownDatasetError,
 )
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.text import parse_call
+from pandas_blowfish.queries.call import parse_call
 from pandas_blowfish.release import Receipt, receipt_of
 
 READ = 120  # kept releases that are read back, the newest

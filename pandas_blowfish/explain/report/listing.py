@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.explain.report.chapters import asked, when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
-from pandas_blowfish.explain.report.numbers import numbers_file, numbers_table, receipt_text
+from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
 from pandas_blowfish.markup import Html, amount, element, joined, one_line, safe
 from pandas_blowfish.release import Receipt, receipt_of
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from pandas_blowfish.explain.policy import network as graphs
-from pandas_blowfish.explain.release.places import places_of
+from pandas_blowfish.explain.release.axis_labels import places_of
 
 mpl.use("Agg")
 NONE = np.empty((0, 2), dtype=np.int64)

@@ -13,7 +13,7 @@ from matplotlib.style import context
 import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.explain.policy.reach import MOST
-from pandas_blowfish.explain.release.places import places_of
+from pandas_blowfish.explain.release.axis_labels import places_of
 from pandas_blowfish.policy.domain import Domain, integers, numeric_attribute, values_attribute
 
 mpl.use("Agg")

@@ -10,7 +10,7 @@ from matplotlib.style import context
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.explain.release import heat
-from pandas_blowfish.explain.release.places import Places, places_of
+from pandas_blowfish.explain.release.axis_labels import Places, places_of
 from pandas_blowfish.policy.domain import Domain, integers, numeric_attribute, values_attribute
 
 mpl.use("Agg")

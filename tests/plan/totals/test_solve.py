@@ -12,7 +12,7 @@ from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.totals.solve import Estimated, instants
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.sum import total_frame
+from pandas_blowfish.queries.totals import total_frame
 
 DOMAIN = Domain(
     (

@@ -15,7 +15,7 @@ from pandas_blowfish.errors import (
     PolicyMismatchError,
 )
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.protect import as_policy, is_name, opened, require_bound
+from pandas_blowfish.queries.frames.protect import as_policy, is_name, opened, require_bound
 
 GRID = Domain((integers("x", 0, 4), integers("y", 0, 1)))
 PAIRS = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 1, 1, 1]})

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import answers
 from pandas_blowfish.books import log as chain
+from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books.ledger import Ledger
 
 TENTH = Fraction(1, 10)

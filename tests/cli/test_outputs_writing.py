@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.cli.writing import require_directory, require_room, write
+from pandas_blowfish.cli.outputs import require_directory, require_room, write
 from pandas_blowfish.errors import ArgumentError
 
 
@@ -50,7 +50,7 @@ def test_room(tmp_path, monkeypatch):
     """A sheet that is too small, and a folder that is not there, are found before."""
     plan = bf.datasets.patients_policy().plan.hist("age")
     require_room(plan, tmp_path / "x.xlsx")
-    monkeypatch.setattr("pandas_blowfish.cli.writing.MAX_SHEET_ROWS", 99)
+    monkeypatch.setattr("pandas_blowfish.cli.outputs.MAX_SHEET_ROWS", 99)
 
     require_room(plan, tmp_path / "x.csv")
     with pytest.raises(ArgumentError, match="sheet"):

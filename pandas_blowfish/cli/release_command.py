@@ -18,17 +18,17 @@ import pandas as pd
 from pandas_blowfish.accessor import Protected, of
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
-from pandas_blowfish.cli import exits, writing
+from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.jobs import Job, read_job
-from pandas_blowfish.cli.look import read_policy
-from pandas_blowfish.cli.planning import Planned, plan_all, require_budget
+from pandas_blowfish.cli.locks import alone, unbroken
+from pandas_blowfish.cli.policy_commands import read_policy
+from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
 from pandas_blowfish.cli.screen import Screen, shown
-from pandas_blowfish.cli.turn import alone, unbroken
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.protect import check_arguments, require_bound
+from pandas_blowfish.queries.frames.protect import check_arguments, require_bound
 from pandas_blowfish.release import receipt_of
 
 NEW = "add --new if this is the first release of it."
@@ -81,7 +81,7 @@ def _found(book: Ledger, job: Job, *, new: bool) -> tuple[Dataset | None, Ledger
         fix = f"give the right path, mount its volume or restore the file; {NEW}"
     except UnknownDatasetError as error:
         refused, fix = error, f"give the right --dataset; {NEW}"
-    writing.require_directory(job.ledger)
+    outputs.require_directory(job.ledger)
     return None, None if new else exits.advised(refused, fix)
 
 
@@ -188,7 +188,7 @@ def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Scr
     written: list[Path] = []
     if each.ask.out is not None:
         try:
-            written = writing.write(found, each.ask.out)
+            written = outputs.write(found, each.ask.out)
         except OSError:
             again = "its answer is kept: run it again, free" if each.name else "no answer is kept (--unnamed)"
             screen.note(f"{each.label!r}: {words}, but not written; {again}")

@@ -13,7 +13,7 @@ from pandas_blowfish.errors import (
     NotReleasedError,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.free import lines_of, quantile_again
+from pandas_blowfish.queries.frames.free import lines_of, quantile_again
 
 POLICY = bf.Policy(
     Domain(

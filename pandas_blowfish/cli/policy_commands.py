@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.cli import exits
-from pandas_blowfish.cli import outputs as places
+from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.phrases import in_shell
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.count.readers import files
@@ -18,8 +17,8 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.serialise import skeleton
-from pandas_blowfish.queries import curate
-from pandas_blowfish.queries.text import parse_call
+from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.frames import curate
 
 GUESSED = "CSV: types guessed from the first lines"
 PRIVATE = "these numbers are exact and private: for the curator, not for logs"
@@ -36,7 +35,7 @@ def read_policy(path: Any) -> Policy:
 def draft(given: Namespace, screen: Screen) -> int:
     """Write the schema to fill in, as Python or YAML."""
     if given.out is not None:
-        places.require_unused([Path(given.out)], {"the rows": [given.data]})
+        outputs.require_unused([Path(given.out)], {"the rows": [given.data]})
     types = files.column_types(given.data, separator=given.sep, encoding=given.encoding, na=given.na or ())
     as_yaml = given.yaml or (given.out or "").endswith((".yaml", ".yml"))
     text = skeleton(types) if as_yaml else schema.draft(types)

@@ -15,8 +15,7 @@ from typing import Any
 
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
-from pandas_blowfish.cli import outputs as places
-from pandas_blowfish.cli import writing
+from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
 from pandas_blowfish.cli.ledger_commands import telling
 from pandas_blowfish.errors import (
@@ -33,9 +32,9 @@ from pandas_blowfish.kernel.measure import require_drawable
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call import parse_call
 from pandas_blowfish.queries.marginal import table_keys
 from pandas_blowfish.queries.planner import Planner
-from pandas_blowfish.queries.text import parse_call
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise
@@ -92,10 +91,10 @@ def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> l
                 error.args = (f"release {number}: {error}", *error.args[1:])
             raise
     written = [each.files for each in planned]
-    used = {"the rows": [job.data], "the policy": [job.policy], "the ledger": places.of_ledger(job.ledger)}
+    used = {"the rows": [job.data], "the policy": [job.policy], "the ledger": outputs.of_ledger(job.ledger)}
     used |= {"the file of jobs": [job.jobs]} if job.jobs is not None else {}
-    places.require_unused([place for each in written for place in each], used)
-    places.require_apart(written)
+    outputs.require_unused([place for each in written for place in each], used)
+    outputs.require_apart(written)
     return planned
 
 
@@ -132,7 +131,7 @@ def _planned(
     require_drawable(plan)
     if ask.call.verb == "kmeans":
         require_clusters()
-    writing.require_room(plan, ask.out)
+    outputs.require_room(plan, ask.out)
     name, dataset = ask.name or (None if job.unnamed else _own_name(plan)), job.dataset
     asked = _query(plan)
     found = book.find(dataset, name) if named and name is not None else None

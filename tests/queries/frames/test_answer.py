@@ -6,8 +6,8 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.answer import answer
-from pandas_blowfish.queries.protect import opened
+from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.protect import opened
 
 POLICY = bf.Policy(Domain((integers("x", 0, 4),)), secrets={"x": bf.threshold(1)})
 

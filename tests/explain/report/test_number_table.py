@@ -8,8 +8,8 @@ import re
 import pandas as pd
 
 import pandas_blowfish as bf
-from pandas_blowfish.explain.report import numbers
-from pandas_blowfish.explain.report.numbers import (
+from pandas_blowfish.explain.report import number_table as numbers
+from pandas_blowfish.explain.report.number_table import (
     filed,
     numbers_file,
     numbers_table,

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.explain.release.places import name_of, numbers_of, places_of, plain, write_units
+from pandas_blowfish.explain.release.axis_labels import name_of, numbers_of, places_of, plain, write_units
 
 mpl.use("Agg")
 DAYS = pd.date_range("2026-01-01", periods=4, freq="1D", tz="Europe/Paris")

@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from pandas_blowfish.cli.turn import alone, unbroken
+from pandas_blowfish.cli.locks import alone, unbroken
 
 WAITS = """
 import sys
 from pathlib import Path
-from pandas_blowfish.cli.turn import alone
+from pandas_blowfish.cli.locks import alone
 print("ready", flush=True)
 with alone(Path(sys.argv[1])):
     print("in", flush=True)

@@ -17,7 +17,7 @@ from pandas_blowfish.errors import BlowfishError, LedgerError, NotProtectedError
 from pandas_blowfish.markup import Html
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.protect import opened
+from pandas_blowfish.queries.frames.protect import opened
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt
 

@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 
 import pandas_blowfish as bf
-from pandas_blowfish.cli import exits, writing
+from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.count.readers import files
 
 AGES, SEXES = "hist('age', epsilon='0.25')", "hist('sex', epsilon=0.5)"
@@ -293,7 +293,7 @@ def test_a_full_disk_loses_nothing(release, monkeypatch):
         raise OSError(28, "No space left on device", str(out))
 
     with monkeypatch.context() as broken:
-        broken.setattr(writing, "write", full)
+        broken.setattr(outputs, "write", full)
         ran = release(AGES, "-o", "ages.parquet")
     again = release(AGES, "-o", "ages.parquet")
 
@@ -306,14 +306,14 @@ def test_a_full_disk_loses_nothing(release, monkeypatch):
 def test_interrupted_between_releases(folder, run, monkeypatch):
     """Ctrl-C waits for the release at hand, is told, and what was done is known."""
     _jobs()
-    write = writing.write
+    write = outputs.write
 
     def pressed(result, out):
         signal.raise_signal(signal.SIGINT)
         return write(result, out)
 
     with monkeypatch.context() as pressing:
-        pressing.setattr(writing, "write", pressed)
+        pressing.setattr(outputs, "write", pressed)
         ran = run("release", "--new", "--jobs", "jobs.yaml", "--json")
     spent = _spent()
     again = run("release", "--new", "--jobs", "jobs.yaml", "--json")

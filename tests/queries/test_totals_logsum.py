@@ -11,7 +11,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, FrameError, OutsideDomainError, UnboundedColumnError
 from pandas_blowfish.policy.secret import absolute_error, relative_error
-from pandas_blowfish.queries.text import parse_call
+from pandas_blowfish.queries.call import parse_call
 
 SCHEMA = pa.DataFrameSchema(
     {

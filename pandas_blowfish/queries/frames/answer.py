@@ -21,7 +21,7 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
-from pandas_blowfish.queries.protect import Opened, is_name
+from pandas_blowfish.queries.frames.protect import Opened, is_name
 from pandas_blowfish.release import released
 from pandas_blowfish.version import __version__
 

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.books.ledger import Budget
-from pandas_blowfish.queries.glance import LAST, budget_text, frame_html, frame_text, glance
+from pandas_blowfish.explain.glance import LAST, budget_text, frame_html, frame_text, glance
 from pandas_blowfish.queries.scope import Scope
 
 

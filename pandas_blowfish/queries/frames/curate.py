@@ -12,7 +12,7 @@ from pandas_blowfish.count import tally as count
 from pandas_blowfish.count.readers import tables
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.queries.protect import as_policy, check_arguments
+from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
 
 
 class Draft(str):

@@ -1,4 +1,19 @@
-"""sum: what the values of columns add up to. Touches no row itself."""
+"""sum, mean, logsum, geomean: totals and averages of the values of columns. Touches no row itself.
+
+A mean divides the sum by the row count where no edge changes that, else by a noisy count that is part of the
+same release. `logsum` and `geomean` are the sum and the mean of natural logarithms; the error of a geometric
+mean is that of the mean of logarithms, a share of the geometric mean.
+
+>>> from pandas_blowfish.policy.attribute import Unbounded
+>>> from pandas_blowfish.policy.domain import Domain
+>>> from pandas_blowfish.policy.policy import Policy
+>>> from pandas_blowfish.policy.secret import relative_error
+>>> prices = Domain((Unbounded("price", "float", False),))
+>>> policy = Policy(prices, secrets={"price": relative_error("0.9", step="0.001")})
+>>> plan = plan_logsum(policy, "price")
+>>> plan.sensitivity, plan.call  # 4 ln(1 / 0.9) = 0.4214...
+(Fraction(422, 1), "logsum('price', strategy='auto', epsilon='1')")
+"""
 
 from __future__ import annotations
 
@@ -64,6 +79,9 @@ def plan_totals(
 
 
 plan_sum = partial(plan_totals, "sum")  # see `df.blowfish.sum`
+plan_mean = partial(plan_totals, "mean")  # see `df.blowfish.mean`
+plan_logsum = partial(plan_totals, "logsum")  # see `df.blowfish.logsum`
+plan_geomean = partial(plan_totals, "geomean")  # see `df.blowfish.geomean`
 
 
 def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
