@@ -25,15 +25,13 @@ MAY_IMPORT = {
     "spreadsheet": set(),
     "export": {"release", "spreadsheet"},
     "datasets": {"policy"},
-    "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet"},
+    "verbs": {"beyond"},
+    "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "verbs"},
     "testing": {"kernel"},
     "explain": BELOW_PLAN | {"plan", "beyond", "books", "queries", "release", "spreadsheet"},
-    "summaries": {"plan", "queries"},
-    "verbs": {"policy", "plan", "beyond", "queries", "release", "summaries"},
-    "accessor": {"policy", "plan", "books", "queries", "release", "explain", "verbs"},
-    "protected": {"policy", "count", "books", "queries", "accessor"},
-    "polars": {"protected"},
-    "dask": {"protected"},
+    "accessor": {"policy", "plan", "beyond", "count", "books", "queries", "release", "explain", "verbs"},
+    "polars": {"accessor"},
+    "dask": {"accessor"},
     "report": {"policy", "books", "queries", "explain", "release", "accessor"},
     "cli": BELOW_KERNEL | {"kernel", "queries", "release", "export", "accessor", "report", "demo"},
     "__main__": {"cli"},
@@ -45,7 +43,7 @@ RANDOM = {"random", "secrets", "numpy.random"}
 BUDGET = {"sqlite3"}
 # of a frame that may hold rows, other layers may read what describes it, and nothing else
 DESCRIBES = {"attrs", "dtypes", "columns"}
-GIVEN_BACK = {("protected.py", "native")}  # a table of another engine, as it was given
+GIVEN_BACK = {("accessor.py", "native")}  # a table of another engine, as it was given
 RELEASED = {
     "release.py",
     "export.py",

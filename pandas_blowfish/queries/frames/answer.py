@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Dataset
@@ -31,13 +30,14 @@ FACTS = 12  # public facts that a receipt names
 
 def answer(
     plan: Plan,
-    frame: pd.DataFrame,
+    frame: Any,
     source: Opened,
     *,
-    post: bool,
+    post: bool | str,
     name: str | None,
-    build: Callable[[Plan, Solved, dict[str, Any]], pd.DataFrame] = released,
-) -> pd.DataFrame:
+    build: Callable[[Plan, Solved, dict[str, Any]], Any] = released,
+    shapes: tuple[str, ...] = (),
+) -> Any:
     """Return the release of a plan on a protected frame, charged once.
 
     Args:
@@ -46,25 +46,8 @@ def answer(
         source: Their ledger, dataset and policy.
         post: Whether counts are made non-negative and consistent with what is exact.
         name: A name under which the noisy answer is kept and found again, free.
-        build: Makes the frame of the answers and the receipt.
-    """
-    result: pd.DataFrame = answers(plan, frame, source, post=post, name=name, build=build)
-    return result
-
-
-def answers(
-    plan: Plan,
-    frame: pd.DataFrame,
-    source: Opened,
-    *,
-    post: bool | str,
-    name: str | None,
-    build: Callable[[Plan, Solved, dict[str, Any]], Any],
-    shapes: tuple[str, ...] = (),
-) -> Any:
-    """Return a release as `build` makes it of the answers, perhaps several frames; else as `answer`.
-
-    `shapes` says what `post` may be besides True and False.
+        build: Makes the frame, or several, of the answers and the receipt.
+        shapes: What `post` may be besides True and False.
     """
     if not isinstance(post, bool) and not (isinstance(post, str) and post in shapes):
         allowed = ", ".join(["True", "False", *map(repr, shapes)])
