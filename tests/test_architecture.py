@@ -37,8 +37,6 @@ MAY_IMPORT = {
     "__main__": {"cli"},
 }
 # a policy is what people hold in their hands: a few of its methods call upwards, inside the function
-UPWARD = {("policy/policy.py", "facts"), ("policy/policy.py", "beyond"), ("plan/choose.py", "beyond")}
-UNTIL_PLANNED = {("plan/choose.py", "beyond")}
 RANDOM = {"random", "secrets", "numpy.random"}
 BUDGET = {"sqlite3"}
 # of a frame that may hold rows, other layers may read what describes it, and nothing else
