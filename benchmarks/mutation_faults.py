@@ -15,12 +15,13 @@ import numpy as np
 from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
+from pandas_blowfish.beyond.chain_plan import Chained
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
 from pandas_blowfish.facts import move_bound
-from pandas_blowfish.plan import choose, price, sensitivity
 from pandas_blowfish.plan import plan as plans
+from pandas_blowfish.plan import price, sensitivity
 from pandas_blowfish.plan.clusters import adaptive, counted, soft, whole
 from pandas_blowfish.plan.clusters import question as clustering
 from pandas_blowfish.plan.clusters import sensitivity as hats
@@ -915,7 +916,7 @@ def _(patch: Patches) -> None:
 
 @fault("rows that follow each other are taken for independent", OTHERS, "chain")
 def _(patch: Patches) -> None:
-    patch.set(choose, "rate_of", lambda policy, epsilon: epsilon)
+    patch.set(Chained, "rate", staticmethod(lambda policy, epsilon: epsilon))
 
 
 @fault("the secret total is forgotten", OTHERS, "secret total")

@@ -30,7 +30,6 @@ from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.tables.mesh import Mesh
 
 _edges: dict[Any, Any] = {}
@@ -108,7 +107,7 @@ def _drawn(
 ) -> tuple[Any, list[Fraction]]:
     """Return the measured matrix, records as columns, and the scale of each row; of rounds all of them."""
     own = plan.measurement
-    if not isinstance(own, Staged):
+    if not own.in_rounds:
         matrix = _columns(own, records, clip)
         scales = list(own.scales)
         if (

@@ -27,7 +27,7 @@ from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import Staged, rounds
+from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -168,9 +168,7 @@ def test_rounds_lose_epsilon_whatever_was_measured(chunk, make_clusters):
     for number in range(EACH):
         draw = random.Random(90_000 + chunk * EACH + number)
         found = make_clusters(draw, facts=draw.choice([0, 0, 0, 1]))
-        staged = [
-            each for each in [found.plan.measurement, *synopses(draw, found)] if isinstance(each, Staged)
-        ]
+        staged = [each for each in [found.plan.measurement, *synopses(draw, found)] if each.in_rounds]
         for each in staged:
             for _ in range(2):
                 loss, many = run(found, each, draw)
@@ -222,7 +220,7 @@ def test_the_audit_finds_a_synopsis_that_lies(forgotten, make_clusters, monkeypa
         found = make_clusters(draw)
         for measured in synopses(draw, found):
             caught += found.loss(measured) > found.epsilon
-            caught += isinstance(measured, Staged) and run(found, measured, draw)[0] > found.epsilon
+            caught += measured.in_rounds and run(found, measured, draw)[0] > found.epsilon
         if caught:
             break
 

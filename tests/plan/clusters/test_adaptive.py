@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import adaptive as module
-from pandas_blowfish.plan.clusters.adaptive import Adaptive, Boxes
+from pandas_blowfish.plan.clusters.adaptive import Adaptive, HalvedBoxes
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -115,7 +115,7 @@ def test_it_stops_where_nothing_goes_on():
     second = adaptive.following([np.array([0])])
 
     assert isinstance(first, Known)
-    assert isinstance(second, Boxes)
+    assert isinstance(second, HalvedBoxes)
     assert adaptive.following([np.array([0]), np.zeros(len(second.chosen), dtype=np.int64)]) is None
     assert adaptive.points(0, second.chosen).shape == (len(second.chosen), 2)
     assert adaptive.form == {"halved": [list(often) for often in adaptive.halved]}

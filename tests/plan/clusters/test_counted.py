@@ -9,7 +9,6 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters.counted import SHARE
 from pandas_blowfish.plan.clusters.question import Clustering
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 255), integers("y", 0, 3))))
@@ -38,7 +37,7 @@ def test_what_follows_depends_on_the_count_alone():
 
     few, many = (counted.following([np.array([count])]) for count in (10, 10**7))
 
-    assert isinstance(counted, Staged)
+    assert counted.in_rounds
     assert counted.following([]) is counted.count
     assert len(few.scales) < len(many.scales)
     assert counted.following([np.array([10])]) is few
