@@ -101,12 +101,12 @@ class Markov:
             found.append(self.step(found[-1]))
         return found
 
-    def ordered(self, values: Sequence[Any]) -> Markov:
+    def reorder(self, values: Sequence[Any]) -> Markov:
         """Return the same chain with its values in this order, or raise if they are others.
 
         Examples:
             >>> chain = Markov("x", {"a": {"a": "0.9", "b": "0.1"}, "b": {"a": "1/2", "b": "1/2"}})
-            >>> chain.ordered(["b", "a"]).transition[0]
+            >>> chain.reorder(["b", "a"]).transition[0]
             (Fraction(1, 2), Fraction(1, 2))
         """
         names = list(values)
@@ -179,7 +179,7 @@ def chain_of(
         raise ArgumentError("chain", many, fix="give one row and one column for each declared value.")
     if chain.values is None:
         return chain
-    same = chain.ordered([names[codes.index(code)] for code in sorted(codes)])
+    same = chain.reorder([names[codes.index(code)] for code in sorted(codes)])
     return Markov(chain.column, same.transition, same.initial, None, chain.length)
 
 

@@ -253,7 +253,7 @@ class Ledger:
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
         from pandas_blowfish.facts import recorded
 
-        stated = recorded.stated(fact)
+        stated = recorded.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             after, costs = _with_fact(connection, dataset, stated)
@@ -269,7 +269,7 @@ class Ledger:
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
         from pandas_blowfish.facts import recorded
 
-        stated = recorded.stated(fact)
+        stated = recorded.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)
         with chain.transaction(self.location) as connection:
             return _with_fact(connection, dataset, stated)[0].budget

@@ -12,7 +12,7 @@ from pandas_blowfish.books.state import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
-from pandas_blowfish.facts.recorded import FIX, clash, joined, policy_from
+from pandas_blowfish.facts.recorded import FIX, add_facts, clash, policy_from
 from pandas_blowfish.plan.price import Price, price, price_of
 from pandas_blowfish.policy.policy import Policy
 
@@ -60,7 +60,7 @@ def enlarged(dataset: Dataset, fact: Constraint) -> Price | None:
     if "policy" not in dataset.binding:
         return None
     before = policy_of(dataset)
-    after = joined(before, [fact])
+    after = add_facts(before, [fact])
     rows = None if before.presence else dataset.binding.get("rows")
     answer = read_facts([fact], before.domain)[0].answer
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))

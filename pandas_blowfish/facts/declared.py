@@ -13,7 +13,7 @@ from pandas_blowfish.exact.number import canonical_value
 MOST = 2**53  # rows, more than any table has
 
 
-class Known(NamedTuple):
+class KnownCell(NamedTuple):
     """One known count of a marginal: the values that name it, and how many rows have them."""
 
     cell: tuple[Any, ...]
@@ -193,12 +193,12 @@ def _answer(answer: Any) -> Any:
     raise ArgumentError("answer", "not a whole number or a table of them")
 
 
-def _known(cell: Any, count: Any) -> Known:
+def _known(cell: Any, count: Any) -> KnownCell:
     count = _whole(count)
     if not isinstance(count, numbers.Integral) or isinstance(count, bool) or not 0 <= int(count) <= MOST:
         raise ArgumentError("answer", "a count is not a whole number of rows")
     values = cell if isinstance(cell, (tuple, list)) else (cell,)
-    return Known(tuple(_value(value) for value in values), int(count))
+    return KnownCell(tuple(_value(value) for value in values), int(count))
 
 
 def _whole(value: Any) -> Any:
@@ -245,6 +245,6 @@ def _joined(row: Any, column: Any) -> tuple[Any, ...]:
 
 
 def _thaw(answer: Any) -> Any:
-    if isinstance(answer, Known):
+    if isinstance(answer, KnownCell):
         return {"cell": list(answer.cell), "rows": answer.rows}
     return [_thaw(item) for item in answer] if isinstance(answer, tuple) else answer

@@ -15,7 +15,7 @@ import numpy as np
 
 from pandas_blowfish.errors import ArgumentError, BlowfishError, ExpressionError, UnboundedColumnError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.facts.declared import Constraint, Known
+from pandas_blowfish.facts.declared import Constraint, KnownCell
 from pandas_blowfish.policy.attribute import Attribute, run_of
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -89,12 +89,12 @@ def cells_of(fact: Fact) -> Hashable:
     return frozenset(fact.columns) if fact.condition is None else _spelt(fact.condition)
 
 
-def tells(marginal: Fact, fact: Fact) -> bool:
+def determines(marginal: Fact, fact: Fact) -> bool:
     """Tell whether a fact follows from a marginal of its columns and perhaps more."""
     return marginal.condition is None and set(fact.columns) <= set(marginal.columns)
 
 
-def needed(facts: Sequence[Fact]) -> list[int]:
+def find_needed(facts: Sequence[Fact]) -> list[int]:
     """Return the places of facts that do not follow from a marginal, or repeat another.
 
     Proof note:
@@ -108,7 +108,7 @@ def needed(facts: Sequence[Fact]) -> list[int]:
     for place, fact in enumerate(facts):
         wider = (other for other in facts if other.condition is None and other is not fact)
         if cells_of(fact) in seen or any(
-            tells(other, fact) and cells_of(other) != cells_of(fact) for other in wider
+            determines(other, fact) and cells_of(other) != cells_of(fact) for other in wider
         ):
             continue
         seen.add(cells_of(fact))
@@ -192,7 +192,7 @@ def _table(stated: Constraint, chosen: Domain) -> Ints | None:
     answer = stated.answer
     if answer is None:
         return None
-    listed = isinstance(answer, tuple) and bool(answer) and all(isinstance(e, Known) for e in answer)
+    listed = isinstance(answer, tuple) and bool(answer) and all(isinstance(e, KnownCell) for e in answer)
     if listed:
         return frozen(_from_cells(stated, chosen, answer))
     shape = " x ".join(map(str, chosen.shape))
@@ -208,7 +208,7 @@ def _table(stated: Constraint, chosen: Domain) -> Ints | None:
     return frozen(table.reshape(chosen.shape))
 
 
-def _from_cells(stated: Constraint, chosen: Domain, known: Iterable[Known]) -> Ints:
+def _from_cells(stated: Constraint, chosen: Domain, known: Iterable[KnownCell]) -> Ints:
     table = np.full(chosen.shape, -1, dtype=np.int64)
     for each in known:
         if len(each.cell) != len(chosen.columns):

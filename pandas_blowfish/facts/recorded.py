@@ -13,7 +13,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.consistent import contradiction
 from pandas_blowfish.facts.declared import Box, Constraint, Count, Marginal, constraint_from_dict
-from pandas_blowfish.facts.fact import Fact, cells_of, read_facts, tells
+from pandas_blowfish.facts.fact import Fact, cells_of, determines, read_facts
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.policy import Policy
 
@@ -21,7 +21,7 @@ FIX = "state the answer that was published, or leave it out."
 _ALLOWED = "a bf.Count, bf.Marginal or bf.Box, or its to_dict()"
 
 
-def stated(fact: Any) -> Constraint:
+def read_fact(fact: Any) -> Constraint:
     """Return a fact as it was given, or refuse what is no count of rows."""
     if isinstance(fact, (Count, Marginal, Box)):
         return fact
@@ -38,7 +38,7 @@ def stated(fact: Any) -> Constraint:
 @lru_cache(maxsize=64)
 def policy_from(text: str, facts: tuple[str, ...]) -> Policy:
     """Return a policy from its JSON text, with facts that were recorded since, each as text."""
-    return joined(
+    return add_facts(
         Policy.from_dict(json.loads(text)), [constraint_from_dict(json.loads(fact)) for fact in facts]
     )
 
@@ -51,7 +51,7 @@ def clash(text: str, facts: tuple[str, ...], rows: int | None) -> str:
     return contradiction([*own.facts, *others], own.domain, rows)
 
 
-def joined(policy: Policy, facts: Iterable[Constraint]) -> Policy:
+def add_facts(policy: Policy, facts: Iterable[Constraint]) -> Policy:
     """Return a policy that knows more facts: the same one if they follow from what it knew.
 
     Raises:
@@ -72,7 +72,7 @@ def joined(policy: Policy, facts: Iterable[Constraint]) -> Policy:
     for fact in read_facts(facts, policy.domain):
         own = cells_of(fact)
         same = cells.index(own) if own in cells else None
-        wider = next((old for old in known if tells(old, fact)), None)
+        wider = next((old for old in known if determines(old, fact)), None)
         if same is not None and known[same].answer is None and fact.answer is not None:
             known[same] = fact
         elif same is not None:

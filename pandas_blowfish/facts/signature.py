@@ -175,7 +175,7 @@ def _sizes(classes: Sequence[Ints], shape: Sequence[int], public: Sequence[int])
     return sizes
 
 
-def apart(facts: Sequence[Fact], domain: Domain) -> bool:
+def is_disjoint(facts: Sequence[Fact], domain: Domain) -> bool:
     """Tell whether facts are counts of cells that all of their columns together keep apart."""
     sides = [_sides(fact.condition) for fact in facts]
     if any(side is None for side in sides):

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.exact.integer_kernel import independent
+from pandas_blowfish.exact.integer_kernel import independent, short_kernel
 from pandas_blowfish.facts.declared import Count
 from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.tally import Tally
@@ -26,7 +25,6 @@ from pandas_blowfish.policy.graph.secret_graph import connect
 from pandas_blowfish.policy.policy import Policy
 
 MAX_TABLE = 10**7  # numbers of any one table here
-MAX_PART = 64  # of the denominators that sums of counts are looked for with
 
 
 def told(facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]) -> tuple[Ints, Ints]:
@@ -129,41 +127,7 @@ def sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
     apart = np.unique(np.column_stack([first[of_type], kind]), axis=0)
     differ = (kinds[:, apart[:, 1]] - kinds[:, apart[:, 0]]).T
     same = np.unique(np.concatenate([differ, kinds[:, outside].T]), axis=0)
-    return _kernel(same[same.any(axis=1)], kinds.shape[0])
-
-
-def _kernel(matrix: Ints, size: int) -> Ints:
-    """Return whole-number rows that span all v with matrix @ v = 0, but for those of long fractions."""
-    left = matrix.astype(np.float64)
-    pivots: list[int] = []
-    for column in range(size):
-        row = len(pivots)
-        if row == len(left):
-            break
-        best = row + int(np.argmax(np.abs(left[row:, column])))
-        if abs(left[best, column]) < 1e-9:
-            left[row:, column] = 0.0
-            continue
-        left[[row, best]] = left[[best, row]]
-        left[row] /= left[row, column]
-        others = np.flatnonzero(left[:, column])
-        others = others[others != row]
-        left[others] -= np.outer(left[others, column], left[row])
-        pivots.append(column)
-    free = np.setdiff1d(np.arange(size), pivots)
-    found = np.zeros((len(free), size))
-    found[np.arange(len(free)), free] = 1.0
-    found[:, pivots] = -left[: len(pivots), free].T
-    whole = np.array([_whole(each) for each in found], dtype=np.int64).reshape(-1, size)
-    return whole[~(matrix @ whole.T).any(axis=0)] if len(matrix) else whole
-
-
-def _whole(values: NDArray[np.float64]) -> list[int]:
-    """Return numbers of short denominators times their common one, with a first sign of +."""
-    parts = [Fraction(float(value)).limit_denominator(MAX_PART) for value in values]
-    common = math.lcm(*(part.denominator for part in parts))
-    sign = next((1 if part > 0 else -1 for part in parts if part), 1)
-    return [int(part * common) * sign for part in parts]
+    return short_kernel(same[same.any(axis=1)], kinds.shape[0])
 
 
 MAX_TOGETHER = 256  # known counts whose sums and differences are looked at

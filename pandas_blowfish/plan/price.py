@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import pandas as pd
 
 from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
-from pandas_blowfish.facts.moved import KNOWN, MOST, UNTOUCHED, Moved, moved
+from pandas_blowfish.facts.move_bound import KNOWN, MOST, UNTOUCHED, MoveBound, bound_moves
 from pandas_blowfish.facts.signature import signatures_of
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.tally import Tally
@@ -35,7 +35,7 @@ class Price:
 
     stated: Policy
     policy: Policy
-    found: Moved
+    found: MoveBound
 
     @property
     def touched(self) -> bool:
@@ -45,7 +45,7 @@ class Price:
     @property
     def moved(self) -> int:
         """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
-        return min(max(self.found.count, 1), MOST)
+        return self.found.moves
 
     @property
     def records(self) -> int:
@@ -122,7 +122,7 @@ def price(policy: Policy) -> Price:
                   touched a neighbour is one edge. Where the facts leave one table nothing changes at all.
         Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
     """
-    found = moved(policy)
+    found = bound_moves(policy)
     if found.rule == UNTOUCHED:
         return Price(policy, policy.reduced, found)
     if found.rule == KNOWN:
@@ -154,7 +154,7 @@ def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = Non
         return found
     why = f"the answer follows from {told[0].text}" if told else "the answer follows from the facts"
     why += ", which is public" if told else ", which are public"
-    return replace(found, policy=_settled(policy), found=Moved(0, 0, KNOWN, why, found.found.interacting))
+    return replace(found, policy=_settled(policy), found=MoveBound(0, 0, KNOWN, why, found.found.interacting))
 
 
 def closure(policy: Policy) -> Policy:

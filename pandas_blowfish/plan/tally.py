@@ -220,7 +220,7 @@ def _binning(attribute: Attribute, bins: Any) -> Binning:
     labels = np.full(attribute.size, -1, dtype=np.int64)
     for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         labels[start:stop] = number
-    return _with_missing(attribute, labels, attribute.merged(starts, stops))
+    return _with_missing(attribute, labels, attribute.name_runs(starts, stops))
 
 
 def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:

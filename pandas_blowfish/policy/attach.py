@@ -11,7 +11,7 @@ from pandas_blowfish.exact.instant import span_text
 from pandas_blowfish.markup import one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.margin import logged
+from pandas_blowfish.policy.margin import use_logarithms
 from pandas_blowfish.policy.schema import is_schema, lists_values, read, stated_columns
 from pandas_blowfish.policy.stated import thaw
 
@@ -45,7 +45,7 @@ def require_agreement(schema: Any, policy: Policy) -> None:
     """
     domain, own = read(schema, _steps(schema, policy.domain))
     stated = stated_columns(schema)
-    now = logged(domain, {name: secret for name, secret in own.items() if name in stated})
+    now = use_logarithms(domain, {name: secret for name, secret in own.items() if name in stated})
     found = _cells(now, policy.domain)
     if not found:
         found = _secrets(now, {name: own[name] for name in now.columns if name in stated}, policy)

@@ -68,7 +68,7 @@ class Attribute(ABC):
         """
 
     @abstractmethod
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return the names of runs of cells start..stop-1."""
 
     @abstractmethod
@@ -100,6 +100,19 @@ def is_missing(value: object) -> bool:
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))  # type: ignore[call-overload]
 
 
+def integer_dtype(values: Sequence[Any]) -> str | None:
+    """Return the integer type that holds all of some whole numbers: int64, else uint64; None for neither.
+
+    Examples:
+        >>> [integer_dtype(values) for values in ([-1, 5], [5, 2**63], [-1, 2**63])]
+        ['int64', 'uint64', None]
+    """
+    for dtype in ("int64", "uint64"):
+        if all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values):
+            return dtype
+    return None
+
+
 def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
     """Return an index with one more, missing, entry: whole numbers become floats, bools objects."""
     if isinstance(labels, (pd.CategoricalIndex, pd.IntervalIndex, pd.DatetimeIndex)):
@@ -108,11 +121,11 @@ def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
     return pd.Index([*labels.tolist(), np.nan], dtype=kind, name=labels.name)
 
 
-def meant(column: object, declared: Sequence[str]) -> str:
+def suggest(column: object, declared: Sequence[str]) -> str:
     """Return which declared name a misspelt one is nearest to, as a fix; "" where none is near.
 
     Examples:
-        >>> meant("Nigts", ["nights", "arrival"])
+        >>> suggest("Nigts", ["nights", "arrival"])
         "did you mean 'nights'? Else add it to the schema."
     """
     from difflib import get_close_matches
@@ -182,9 +195,9 @@ class Values(Attribute):
         if self.kind in ("category", "string"):
             dtype = pd.CategoricalDtype(pd.Index(list(self.values)), ordered=self.ranked)
             return pd.CategoricalIndex(list(self.values), dtype=dtype, name=self.name)
-        kinds = {"integer": "int64", "float": "float64", "bool": "bool"}
         if self.kind == "datetime":
             return pd.DatetimeIndex(list(self.values), name=self.name)
+        kinds = {"integer": integer_dtype(self.values), "float": "float64", "bool": "bool"}
         return pd.Index(list(self.values), dtype=kinds[self.kind], name=self.name)
 
     def code(self, value: object) -> int:
@@ -202,7 +215,7 @@ class Values(Attribute):
             )
         return bisect.bisect_left(self.positions, self.place(value))
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return runs of values named by their first and last."""
         pairs = [(self.values[a], self.values[b - 1]) for a, b in zip(starts, stops, strict=True)]
         if self.numeric:
@@ -266,7 +279,7 @@ class Grid(Attribute):
         if self.single:
             whole: pd.Index[Any] = pd.Index(self.lows(), dtype="int64", name=self.name)
             return whole
-        return self.merged(range(self.cells), range(1, self.cells + 1))
+        return self.name_runs(range(self.cells), range(1, self.cells + 1))
 
     def code(self, value: object) -> int:
         """Return the cell a constant falls in."""
@@ -298,7 +311,7 @@ class Grid(Attribute):
             )
         return min(int(steps), self.cells)
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> pd.Index[Any]:
         """Return runs of cells as intervals: closed for whole numbers, [low, high) otherwise."""
         edges = self.lows(self.cells + 1)
         left, right = edges[np.asarray(starts, dtype=np.int64)], edges[np.asarray(stops, dtype=np.int64)]
@@ -363,7 +376,7 @@ class Unbounded(Attribute):
         """Refuse: there are no cells."""
         raise UnboundedColumnError(self.name)
 
-    def merged(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
+    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
         """Refuse: there are no cells."""
         raise UnboundedColumnError(self.name)
 

@@ -37,7 +37,7 @@ class Cells:
         """Return some of the cells."""
         return Cells({name: codes[rows] for name, codes in self.codes.items()}, self.absent[rows])
 
-    def joined(self, other: Cells) -> Cells:
+    def concat(self, other: Cells) -> Cells:
         """Return these cells, then the others, of the same columns."""
         codes = {name: np.concatenate([own, other.codes[name]]) for name, own in self.codes.items()}
         return Cells(codes, np.concatenate([self.absent, other.absent]))

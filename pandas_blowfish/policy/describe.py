@@ -12,7 +12,7 @@ from pandas_blowfish.exact.instant import from_ns, span_text
 from pandas_blowfish.exact.number import number
 from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
-from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, c_of, reduced
+from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.stated import Columns, thaw
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ METRICS = {"l1": "distances added up", "l2": "straight-line distance", "linf": "
 
 
 @dataclass(frozen=True)
-class Said:
+class SecretWords:
     """What a policy says of the columns that share a secret.
 
     Attributes:
@@ -43,16 +43,16 @@ class Said:
     @property
     def name(self) -> str:
         """Return the columns' names as one short text."""
-        return listed(self.columns)
+        return shorten(self.columns)
 
 
-def said(policy: Policy) -> Iterator[Said]:
+def describe_secrets(policy: Policy) -> Iterator[SecretWords]:
     """Yield the words for each secret, in the order of the columns."""
     for columns, secret in policy.secrets.items():
         attributes = [policy.domain[column] for column in columns]
         named = [f"{one_line(a.name, LONG)}: {values_of(a)}" for a in attributes]
         values = values_of(attributes[0]) if len(columns) == 1 else "; ".join(named)
-        yield Said(columns, secret["secret"], values, kept_of(secret, attributes))
+        yield SecretWords(columns, secret["secret"], values, kept_of(secret, attributes))
 
 
 def values_of(attribute: Attribute) -> str:
@@ -74,7 +74,7 @@ def values_of(attribute: Attribute) -> str:
         return f"{kind}{ends}{less}{cells}{missing}"
     if isinstance(attribute, Values):
         order = ", in this order" if attribute.ordered and attribute.kind in ("category", "string") else ""
-        shown = listed(attribute.values)
+        shown = shorten(attribute.values)
         many = f"{attribute.cells:,} values: " if attribute.cells > 2 else ""
         return f"{many}{shown}{order}{missing}"
     return f"{attribute.describe()}{missing}"
@@ -120,7 +120,7 @@ def value_at(attribute: Attribute, cell: int) -> Any:
     return number(Fraction(int(place)) if attribute.kind == "integer" else place)
 
 
-def listed(values: Any, most: int = FEW) -> str:
+def shorten(values: Any, most: int = FEW) -> str:
     """Return the first of some values as short text, and how many more there are."""
     shown = ", ".join(one_line(value, LONG) for value in values[:most])
     return f"{shown} and {len(values) - most:,} more" if len(values) > most else shown
@@ -136,7 +136,7 @@ def describe(policy: Policy, most: int | None = None) -> str:
         extra = {key: value for key, value in secret.items() if key not in ("secret", "groups", "pairs")}
         detail = one_line(", ".join(f"{key}={value}" for key, value in thaw(extra).items()))
         null = ", may be missing" if any(policy.domain[column].nullable for column in columns) else ""
-        lines.append(f"  {listed(columns)}: {secret['secret']}({detail}) on {values}{null}")
+        lines.append(f"  {shorten(columns)}: {secret['secret']}({detail}) on {values}{null}")
     if len(policy.secrets) > len(shown):
         lines.append(f"  and {len(policy.secrets) - len(shown):,} more secrets: see describe()")
     lines += [f"  secret total: {one_line(each.describe())}; one release" for each in policy.aggregates]
@@ -150,7 +150,10 @@ def describe(policy: Policy, most: int | None = None) -> str:
 
 def policy_table(policy: Policy, caption: str, most: int = SHOWN) -> Html:
     """Return a table of what each column holds, and what stays indistinguishable."""
-    rows = [(each.name, each.values, each.kept) for _, each in zip(range(most), said(policy), strict=False)]
+    rows = [
+        (each.name, each.values, each.kept)
+        for _, each in zip(range(most), describe_secrets(policy), strict=False)
+    ]
     left = len(policy.secrets) - most
     more = f"and {left:,} more: policy.describe() lists them all" if left > 0 else ""
     return markup.data_table(["column", "values", "stays indistinguishable"], rows, caption, more=more)
@@ -185,7 +188,7 @@ def _threshold(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
 
 
 def _absolute(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
-    same = _threshold(reduced(secret, attributes[0]), attributes)
+    same = _threshold(as_threshold(secret, attributes[0]), attributes)
     return f"{same}; nobody tells a value from those near it to better than +-{secret['k']}"
 
 
@@ -206,7 +209,7 @@ def _partition(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
         sides = ", ".join(f"{one_line(column, LONG)} by {width}" for column, width in groups.items())
         return f"values of the same box ({sides}){told.replace('group', 'box')}"
     many = f"{len(groups):,} group{'s' * (len(groups) != 1)}"
-    names = f": {listed(list(groups))}" if isinstance(groups, Mapping) else ""
+    names = f": {shorten(list(groups))}" if isinstance(groups, Mapping) else ""
     return f"values of the same group ({many}{names}){told}"
 
 

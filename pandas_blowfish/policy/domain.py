@@ -22,7 +22,16 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 from pandas_blowfish.exact.number import canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded, Values, is_missing, meant
+from pandas_blowfish.policy.attribute import (
+    MAX_CELLS,
+    Attribute,
+    Grid,
+    Unbounded,
+    Values,
+    integer_dtype,
+    is_missing,
+    suggest,
+)
 
 KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
 MAX_EDGES = 10**8  # of float cells that are listed
@@ -65,7 +74,7 @@ class Domain:
         for attribute in self.attributes:
             if attribute.name == column:
                 return attribute
-        fix = self.pending.get(column, "") or meant(column, self.columns)
+        fix = self.pending.get(column, "") or suggest(column, self.columns)
         raise UndeclaredColumnError(column, self.columns, fix)
 
     def select(self, columns: Sequence[str]) -> Domain:
@@ -179,6 +188,9 @@ def values_attribute(
         raise SchemaError(
             name, f"an allowed value is not of type {kind} ({error.problem})", fix=fix
         ) from None
+    if kind == "integer" and integer_dtype(attribute.values) is None:
+        fix = "list whole numbers that int64, or uint64, holds; or declare a category, and text."
+        raise SchemaError(name, "the allowed values fit no integer type", fix=fix)
     if min(len(attribute.codes), len(set(attribute.values))) != len(listed):  # to pandas True is 1
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
     return attribute

@@ -15,11 +15,10 @@ import numpy as np
 
 from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import exact, plain
-from pandas_blowfish.facts.moved import KNOWN, MOST, moved
 from pandas_blowfish.markup import data_table, element
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.graph.records import Block
-from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, c_of, reduced
+from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.serialise import dump_yaml
 from pandas_blowfish.policy.stated import thaw
 
@@ -67,7 +66,7 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
     """Yield where an absolute error is below the step, or beyond the bounds."""
     if not isinstance(attribute, Grid):
         return
-    theta = reduced(secret, attribute)["theta"]
+    theta = as_threshold(secret, attribute)["theta"]
     far, name = span_ns(theta, "theta") if attribute.kind == "datetime" else exact(theta), columns[0]
     if far < attribute.step:
         what = "four times k is below the step: whole neighbouring cells are protected, more than was asked"
@@ -138,7 +137,7 @@ class Findings(tuple[Finding, ...]):
 
 def lint(policy: Policy) -> Findings:
     """Return what a policy leaves open, column by column."""
-    touched = bool(policy.constraints) and not moved(policy).free
+    touched = bool(policy.constraints) and not policy.move_bound.free
     found: list[Finding] = [] if touched else [*_whole(policy)]
     for block in policy.graph.blocks:
         secret = policy.secrets[block.columns]
@@ -179,15 +178,15 @@ def _whole(policy: Policy) -> Iterator[Finding]:
 
 def _facts(policy: Policy) -> Iterator[Finding]:
     """Yield what touched facts cost: the error with and without each."""
-    if not policy.constraints or (found := moved(policy)).free:
+    if not policy.constraints or (found := policy.move_bound).free:
         return
-    if found.rule == KNOWN:
+    if found.known:
         fix = "policy.with_facts(policy.constraints[:-1])  # leaves out the last: keep what really is public"
         yield Finding("fact-known", (), f"{found.why}: nothing is left to protect", fix, _LEFT_OUT)
         return
-    now = f"+-{_error(found.count)} with it (a histogram's count at epsilon 1)"
+    now = f"+-{_error(found.moves)} with it (a histogram's count at epsilon 1)"
     if not found.exact:
-        many = "18 quintillion or more" if found.count >= MOST else f"{found.count:,}"
+        many = "18 quintillion or more" if found.count >= found.limit else f"{found.count:,}"
         what = f"neighbours may differ in {many} records, by a bound alone: {found.why}"
         yield Finding("fact-bound", (), what, *_merged(policy))
     if len(policy.constraints) > MOST_FACTS:
@@ -197,10 +196,10 @@ def _facts(policy: Policy) -> Iterator[Finding]:
         return
     for number, fact in enumerate(policy.facts):
         left = [other for place, other in enumerate(policy.constraints) if place != number]
-        rest = moved(policy.with_facts(left))
+        rest = policy.with_facts(left).move_bound
         if rest.count == found.count and not rest.free:
             continue  # it costs nothing besides the others
-        what = f"{fact.text}: without this fact the error would be +-{_error(rest.count)} instead of {now}"
+        what = f"{fact.text}: without this fact the error would be +-{_error(rest.moves)} instead of {now}"
         if rest.free:
             what += ", and strategies fitted to the secrets could be used"
         kept = [f"policy.constraints[:{number}]"] if number else []
@@ -222,7 +221,7 @@ def _merged(policy: Policy) -> tuple[str, str]:
 
 def _error(records: int) -> str:
     """Return the standard error of a histogram's count, at epsilon 1, when so many records move."""
-    return f"{2 * math.sqrt(2) * min(max(records, 1), MOST):,.3g}"
+    return f"{2 * math.sqrt(2) * records:,.3g}"
 
 
 def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:

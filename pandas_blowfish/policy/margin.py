@@ -32,7 +32,7 @@ INDEPENDENT = (
 )
 
 
-def fitted(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
+def normalise_margin(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
     """Return an absolute or relative error in its one plain form, or raise where it does not fit."""
     if secret["secret"] == ABSOLUTE:
         k = _k(secret, attribute)
@@ -55,11 +55,11 @@ def fitted(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
     return {**secret, "c": plain(c)}
 
 
-def reduced(secret: Mapping[str, Any], attribute: Attribute) -> Mapping[str, Any]:
+def as_threshold(secret: Mapping[str, Any], attribute: Attribute) -> Mapping[str, Any]:
     """Return the threshold that a secret is, where it is one; the secret itself elsewhere.
 
     Examples:
-        >>> reduced({"secret": "absolute_error", "k": 1000}, Unbounded("income", "float", False))
+        >>> as_threshold({"secret": "absolute_error", "k": 1000}, Unbounded("income", "float", False))
         {'secret': 'threshold', 'theta': 4000}
 
     Proof note:
@@ -116,7 +116,7 @@ def alone(
     return {column: secret for column, secret in {**own, **single}.items() if column not in shared}
 
 
-def logged(domain: Domain, secrets: Mapping[str, Mapping[str, Any]]) -> Domain:
+def use_logarithms(domain: Domain, secrets: Mapping[str, Mapping[str, Any]]) -> Domain:
     """Return the domain with logarithms for cells where a column without bounds has a relative error.
 
     Args:

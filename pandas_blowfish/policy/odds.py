@@ -12,14 +12,14 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns, to_ns
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.facts.moved import KNOWN, MOST, Moved, moved
 from pandas_blowfish.markup import data_table, one_line, paragraph
 from pandas_blowfish.policy.attribute import Unbounded, is_missing
-from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, reduced
+from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pandas_blowfish.facts.move_bound import MoveBound
     from pandas_blowfish.policy.policy import Policy
 
 
@@ -39,7 +39,7 @@ def steps_between(attribute: Unbounded, secret: Mapping[str, Any], a: Any, b: An
                   missing value, where that is secret, it is two.
         Checked:  tests/policy/test_odds_endless.py::test_steps_match_a_long_bounded_column
     """
-    secret = reduced(secret, attribute)
+    secret = as_threshold(secret, attribute)
     one, two = (cell_of(attribute, value) for value in (a, b))
     if one == two:
         return 0
@@ -104,7 +104,7 @@ class Odds:
     second: Record
     epsilon: Fraction
     distance: int | float
-    tied: Moved | None = None
+    tied: MoveBound | None = None
     part: bool = False
     note: str = ""
 
@@ -136,7 +136,7 @@ class Odds:
         """Return whose odds these are, and of what: never more than is proved."""
         if self.tied is None:
             return f"{REST if self.part else FOR}."
-        bounded = self.tied.records < MOST and self.tied.rule != "kernel"
+        bounded = self.tied.records < self.tied.limit and self.tied.rule != "kernel"
         return (
             "for tables that agree with all public columns and facts, which tie this row to others, and "
             f"differ in as few records as these allow{f' (up to {self.tied.records:,})' if bounded else ''}."
@@ -146,7 +146,7 @@ class Odds:
         start = f"{START} that this person's row {_rather(self.first, self.second)}"
         if not self.distance:
             return f"{start} do not change at all: both are the same cell, and a release sees no more of it."
-        if self.tied is not None and self.tied.rule == KNOWN:
+        if self.tied is not None and self.tied.known:
             return f"{start} do not change at all: {self.tied.why}."
         if math.isinf(self.distance):
             return (
@@ -211,7 +211,7 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTab
         Because:  the odds after are those before times the ratio of two mixtures over the rest, of the same
                   weights, each part of which is at most exp(epsilon) an edge. Counts that facts know are
                   linear, so the fewest changes that lead from one such table to another have no part that
-                  leaves all of these as they are: `moved` and `price` bound such a pair by one epsilon
+                  leaves all of these as they are: `bound_moves` and `price` bound such a pair by one epsilon
                   whatever the edges (by two, the way through "absent", where a public column differs).
         Checked:  tests/policy/test_odds.py::test_odds_hold_on_real_outputs,
                   tests/policy/test_odds.py::test_odds_hold_under_facts,
@@ -292,11 +292,11 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> O
     return Odds(first, second, epsilon, distance, _tied(policy, first, second), part, note)
 
 
-def _tied(policy: Policy, first: Record, second: Record) -> Moved | None:
+def _tied(policy: Policy, first: Record, second: Record) -> MoveBound | None:
     """Return the rule by which public facts tie a row that changes like this to others."""
-    if not policy.constraints or (found := moved(policy)).free:
+    if not policy.constraints or (found := policy.move_bound).free:
         return None
-    if first is None or second is None or found.rule == KNOWN:
+    if first is None or second is None or found.known:
         return found
     apart = {
         name

@@ -9,18 +9,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from pandas_blowfish.beyond.aggregate import Aggregate, aggregates_of, apart_from, contained
-from pandas_blowfish.beyond.markov import Markov, chain_of
 from pandas_blowfish.errors import ArgumentError, SchemaError
-from pandas_blowfish.facts.consistent import consistent_facts
-from pandas_blowfish.facts.declared import Constraint, facts_of
-from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.policy import describe as words
 from pandas_blowfish.policy.attach import require_agreement
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.records import Block, RecordGraph
 from pandas_blowfish.policy.lint import Findings, lint
-from pandas_blowfish.policy.margin import alone, logged, reduced
+from pandas_blowfish.policy.margin import alone, as_threshold, use_logarithms
 from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
 from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form
@@ -36,6 +31,11 @@ from pandas_blowfish.policy.stated import (
 )
 
 if TYPE_CHECKING:
+    from pandas_blowfish.beyond.aggregate import Aggregate
+    from pandas_blowfish.beyond.markov import Markov
+    from pandas_blowfish.facts.declared import Constraint
+    from pandas_blowfish.facts.fact import Fact
+    from pandas_blowfish.facts.move_bound import MoveBound
     from pandas_blowfish.queries.planner import Planner
 
 
@@ -86,7 +86,11 @@ class Policy:
         aggregates: Iterable[Aggregate] = (),
         chain: Markov | None = None,
     ) -> None:
-        constraints, aggregates = apart_from(constraints, aggregates)
+        from pandas_blowfish.beyond.aggregate import aggregates_of, split_aggregates
+        from pandas_blowfish.beyond.markov import chain_of
+        from pandas_blowfish.facts.declared import facts_of
+
+        constraints, aggregates = split_aggregates(constraints, aggregates)
         overrides, facts = overrides_of(secrets), facts_of(constraints)
         if isinstance(schema, Domain):
             own: dict[str, dict[str, Any]] = {column: {"secret": "full"} for column in schema.columns}
@@ -112,7 +116,7 @@ class Policy:
             raise SchemaError(None, "two columns share a name", fix="name each column once.")
         if not isinstance(presence, bool):
             raise ArgumentError("presence", "not True or False")
-        domain = logged(domain, alone(own, overrides))
+        domain = use_logarithms(domain, alone(own, overrides))
         self.__dict__.update(
             domain=domain,
             secrets=freeze(merge(domain, own, overrides)),
@@ -130,7 +134,16 @@ class Policy:
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """Return the public facts, read against the declared cells."""
+        from pandas_blowfish.facts.consistent import consistent_facts
+
         return consistent_facts(self.constraints, self.domain)
+
+    @property
+    def move_bound(self) -> MoveBound:
+        """Return how many records two neighbouring tables differ in at most, given the public facts."""
+        from pandas_blowfish.facts.move_bound import bound_moves
+
+        return bound_moves(self)
 
     @cached_property
     def _blocks(self) -> dict[Columns, Block]:
@@ -168,7 +181,7 @@ class Policy:
     @cached_property
     def reduced(self) -> Policy:
         """Return the policy with absolute and relative errors as the thresholds that they are."""
-        found = {keys: reduced(secret, self.domain[keys[0]]) for keys, secret in self.secrets.items()}
+        found = {keys: as_threshold(secret, self.domain[keys[0]]) for keys, secret in self.secrets.items()}
         if all(found[keys] is secret for keys, secret in self.secrets.items()):
             return self
         same = Policy.__new__(Policy)  # the cells of a relative error stay those of logarithms
@@ -231,13 +244,15 @@ class Policy:
                       is secret to within more is so to within less.
             Checked:  tests/policy/test_policy.py::test_implies_matches_enumeration
         """
+        from pandas_blowfish.beyond.aggregate import is_contained
+
         if not isinstance(other, Policy):
             raise ArgumentError("other", "not a bf.Policy")
         if self == other:
             return True
         if self.constraints or other.constraints or (other.presence and not self.presence):
             return False
-        if not contained(other.aggregates, self.aggregates) or other.chain != self.chain:
+        if not is_contained(other.aggregates, self.aggregates) or other.chain != self.chain:
             return False
         if sorted(self.domain, key=_name) != sorted(other.domain, key=_name):
             return False
@@ -263,7 +278,15 @@ class Policy:
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Policy:
         """Return the policy that `to_dict`, or a person's YAML, describes."""
-        return cls(**read_form(spec))
+        from pandas_blowfish.beyond.aggregate import Aggregate
+        from pandas_blowfish.beyond.markov import Markov
+        from pandas_blowfish.facts.declared import constraint_from_dict
+
+        form = read_form(spec)
+        form["constraints"] = [constraint_from_dict(fact) for fact in form["constraints"]]
+        form["aggregates"] = [Aggregate.from_dict(each) for each in form["aggregates"]]
+        form["chain"] = None if form["chain"] is None else Markov.from_dict(form["chain"])
+        return cls(**form)
 
     def to_yaml(self) -> str:
         """Return the policy as YAML that a person can read and edit."""

@@ -28,7 +28,7 @@ from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.margin import MARGINS, fitted, ratio_ball, reduced
+from pandas_blowfish.policy.margin import MARGINS, as_threshold, normalise_margin, ratio_ball
 
 MOST_GROUPED = 2 * 10**7  # cells whose groups are listed; those of a width are worked out
 
@@ -308,7 +308,7 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
         times = attribute.kind == "datetime"
         out["theta"] = span_text(span_ns(out["theta"], "theta")) if times else plain(exact(out["theta"]))
     if kind in MARGINS:
-        out = fitted(out, attribute)
+        out = normalise_margin(out, attribute)
     if kind == "partition":
         out["groups"] = plain_groups(out.get("groups"))
     if kind == "edges":
@@ -382,7 +382,7 @@ def _threshold(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
 
 
 def _absolute(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
-    return _threshold(reduced(secret, attribute), attribute)
+    return _threshold(as_threshold(secret, attribute), attribute)
 
 
 def _theta(secret: Mapping[str, Any], attribute: Attribute) -> Fraction:

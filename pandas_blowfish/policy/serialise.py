@@ -8,18 +8,20 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pandas_blowfish.beyond.aggregate import Aggregate
-from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.errors import SchemaError, SecretError
-from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
 from pandas_blowfish.policy.margin import RELATIVE
 from pandas_blowfish.policy.schema import kind_of_dtype
 from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
 from pandas_blowfish.policy.stated import Columns, thaw
+
+if TYPE_CHECKING:
+    from pandas_blowfish.beyond.aggregate import Aggregate
+    from pandas_blowfish.beyond.markov import Markov
+    from pandas_blowfish.facts.declared import Constraint
 
 MAX_TEXT = 1_000_000  # characters
 MAX_DEPTH = 24  # of lists and mappings in each other; a policy needs 7
@@ -307,7 +309,10 @@ def _read(path: Path) -> str:
 
 
 def read_form(spec: Any) -> dict[str, Any]:
-    """Return the arguments of the `Policy` that plain data, or a person's YAML, describes."""
+    """Return the arguments of the `Policy` that plain data, or a person's YAML, describes.
+
+    Facts, secret totals and the chain stay plain data: `Policy.from_dict` makes them.
+    """
     if not isinstance(spec, Mapping) or spec.get("blowfish") != VERSION:
         raise SchemaError(None, "not a policy of this version", fix="begin with `blowfish: 1`.")
     if unknown := _unknown(spec, PARTS):
@@ -342,9 +347,9 @@ def read_form(spec: Any) -> dict[str, Any]:
         "secrets": secrets,
         "neighbors": spec.get("neighbors", "record"),
         "presence": spec.get("presence", False),
-        "constraints": [constraint_from_dict(fact) for fact in spec.get("constraints", ())],
-        "aggregates": [Aggregate.from_dict(each) for each in spec.get("aggregates", ())],
-        "chain": None if spec.get("chain") is None else Markov.from_dict(spec["chain"]),
+        "constraints": spec.get("constraints", ()),
+        "aggregates": spec.get("aggregates", ()),
+        "chain": spec.get("chain"),
     }
 
 

@@ -88,16 +88,16 @@ def test_lists_mappings_and_tables_are_the_same_chain():
 def test_ordered_permutes_values():
     """The law of a value does not depend on the order it is written in."""
     chain = Markov("x", SLOW, values=["up", "down"], initial=["1/4", "3/4"])
-    turned = chain.ordered(["down", "up"])
+    turned = chain.reorder(["down", "up"])
 
     assert turned.transition == ((Fraction(4, 5), Fraction(1, 5)), (Fraction(1, 10), Fraction(9, 10)))
     assert turned.initial == (Fraction(3, 4), Fraction(1, 4))
-    assert Markov("x", SLOW).ordered(["a", "b"]).values == ("a", "b")
+    assert Markov("x", SLOW).reorder(["a", "b"]).values == ("a", "b")
     for wrong in (["up"], ["up", "other"], ["up", "down", "left"]):
         with pytest.raises(BlowfishError, match="declared"):
-            chain.ordered(wrong)
+            chain.reorder(wrong)
     with pytest.raises(BlowfishError, match="declared"):
-        Markov("x", SLOW).ordered([1, 2, 3])
+        Markov("x", SLOW).reorder([1, 2, 3])
 
 
 def test_survives_json():

@@ -15,7 +15,7 @@ from pandas_blowfish.books.reprice import enlarged, policy_of, recorded, reprice
 from pandas_blowfish.books.state import Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.fact import answer_of, cells_of, read_facts
-from pandas_blowfish.facts.recorded import stated
+from pandas_blowfish.facts.recorded import read_fact
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain, integers
@@ -68,7 +68,7 @@ def random_case(draw, make_full_policy, make_facts):
     table = np.bincount([draw.randrange(policy.domain.size) for _ in range(3)], minlength=policy.domain.size)
     facts = make_facts(draw, policy.domain, table, 2)
     told = [fact.to_dict() for fact in facts]
-    return policy, [stated({**each, "answer": None} if draw.random() < 0.6 else each) for each in told]
+    return policy, [read_fact({**each, "answer": None} if draw.random() < 0.6 else each) for each in told]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -6,7 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.facts.fact import needed, read_facts
+from pandas_blowfish.facts.fact import find_needed, read_facts
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.expression import truth
 
@@ -130,4 +130,4 @@ def test_facts_that_follow_are_not_needed():
         bf.Count("lat < 31"),
     ]
 
-    assert needed(read_facts(facts, DOMAIN)) == [1, 3, 6]
+    assert find_needed(read_facts(facts, DOMAIN)) == [1, 3, 6]

@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.facts.recorded import clash, joined, policy_from, stated
+from pandas_blowfish.facts.recorded import add_facts, clash, policy_from, read_fact
 from pandas_blowfish.policy.domain import Domain, integers
 
 GRID = Domain((integers("x", 0, 2), integers("y", 0, 1)))
@@ -17,12 +17,12 @@ def test_stated():
     """A fact is taken as it is, or from its plain form; nothing else is."""
     fact = bf.Box(x=(0, 1), answer=3)
 
-    assert stated(fact) is fact
-    assert stated(fact.to_dict()) == fact
+    assert read_fact(fact) is fact
+    assert read_fact(fact.to_dict()) == fact
     with pytest.raises(ArgumentTypeError):
-        stated([fact])
+        read_fact([fact])
     with pytest.raises(ArgumentError, match="fact"):
-        stated({"fact": "sum", "columns": ["x"]})
+        read_fact({"fact": "sum", "columns": ["x"]})
 
 
 def test_joined_facts_are_those_that_say_something_new():
@@ -30,13 +30,13 @@ def test_joined_facts_are_those_that_say_something_new():
     table = np.array([[1, 2], [3, 4], [5, 6]])
     policy = bf.Policy(GRID, constraints=[bf.Marginal("x"), bf.Count("x == 0 and y == 0")])
 
-    assert joined(policy, [bf.Count("x < 1"), bf.Box(x=(0, 0), y=(0, 0))]) is policy
-    more = joined(policy, [bf.Marginal("x", answer=table.sum(axis=1)), bf.Marginal("y")])
+    assert add_facts(policy, [bf.Count("x < 1"), bf.Box(x=(0, 0), y=(0, 0))]) is policy
+    more = add_facts(policy, [bf.Marginal("x", answer=table.sum(axis=1)), bf.Marginal("y")])
     assert [fact.text for fact in more.facts] == [*(fact.text for fact in policy.facts), "Marginal('y')"]
     assert more.facts[0].answer.tolist() == [3, 7, 11]
     for wrong in (bf.Count("x == 2", answer=10), bf.Marginal("x", answer=[3, 7, 12])):
         with pytest.raises(ArgumentError, match="another answer"):
-            joined(more, [wrong])
+            add_facts(more, [wrong])
 
 
 def test_texts_are_policies_and_their_clashes():

@@ -6,7 +6,7 @@ import numpy as np
 
 import pandas_blowfish as bf
 from pandas_blowfish.facts import signature
-from pandas_blowfish.facts.signature import apart, signatures_of
+from pandas_blowfish.facts.signature import is_disjoint, signatures_of
 from pandas_blowfish.policy.domain import Domain, integers
 
 DOMAIN = Domain((integers("a", 0, 2), integers("b", 0, 3)))
@@ -43,4 +43,8 @@ def test_too_many_combinations_are_left_alone(monkeypatch):
     either = bf.Policy(DOMAIN, constraints=[bf.Count("a == 0 or b == 1"), bf.Count("a == 1 and b == 0")])
 
     assert signatures_of(disjoint.facts, DOMAIN, frozenset(), False) is None
-    assert [apart(policy.facts, DOMAIN) for policy in (disjoint, crossing, either)] == [True, False, False]
+    assert [is_disjoint(policy.facts, DOMAIN) for policy in (disjoint, crossing, either)] == [
+        True,
+        False,
+        False,
+    ]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from oracle.definition import definition_edges
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Bools, Ints
-from pandas_blowfish.facts.declared import Constraint, Known
+from pandas_blowfish.facts.declared import Constraint, KnownCell
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Atom, Condition, parse
@@ -170,7 +170,7 @@ def _known(fact: Constraint, domain: Domain) -> dict[tuple[int, ...], int]:
     axes, answer = [domain[column] for column in fact.columns], fact.answer
     if answer is None:
         return {}
-    if isinstance(answer[0], Known):
+    if isinstance(answer[0], KnownCell):
         pairs = [([*zip(axes, each.cell, strict=True)], each.rows) for each in answer]
         return {tuple(a.cells if v is None else a.code(v) for a, v in named): many for named, many in pairs}
     cells = itertools.product(*(range(axis.size) for axis in axes))

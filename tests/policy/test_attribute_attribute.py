@@ -303,13 +303,13 @@ def test_merged_runs_are_named_by_their_ends():
     ranked = from_dict("c", {"type": "category", "values": list("abcd"), "ordered": True})
     listed = from_dict("x", {"type": "integer", "values": [1, 3, 7]})
 
-    whole = integers("x", 0, 9).merged([0, 5], [5, 10])
-    real = floats(0, 1, "0.25").merged([0, 2], [2, 5])
+    whole = integers("x", 0, 9).name_runs([0, 5], [5, 10])
+    real = floats(0, 1, "0.25").name_runs([0, 2], [2, 5])
 
     assert [str(label) for label in whole] == ["[0, 4]", "[5, 9]"]
     assert [str(label) for label in real] == ["[0.0, 0.5)", "[0.5, 1.25)"]
-    assert ranked.merged([0, 3], [3, 4]).tolist() == ["a..c", "d"]
-    assert [str(label) for label in listed.merged([0, 2], [2, 3])] == ["[1, 3]", "[7, 7]"]
+    assert ranked.name_runs([0, 3], [3, 4]).tolist() == ["a..c", "d"]
+    assert [str(label) for label in listed.name_runs([0, 2], [2, 3])] == ["[1, 3]", "[7, 7]"]
 
 
 def test_descriptions_show_what_was_declared():
@@ -333,7 +333,7 @@ def test_unbounded_columns_have_no_cells():
         column.index,
         lambda: column.code(1),
         lambda: column.edge(1),
-        lambda: column.merged([0], [1]),
+        lambda: column.name_runs([0], [1]),
     ]
 
     assert (column.bounded, column.ordered, column.describe()) == (False, True, "any number")

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DeclaredValueError, UndeclaredColumnError
-from pandas_blowfish.policy.attribute import meant, with_missing
+from pandas_blowfish.policy.attribute import suggest, with_missing
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SPECS = {
@@ -76,7 +76,7 @@ def test_with_missing_keeps_the_kind_of_index(labels, dtype):
 )
 def test_misspelt_names_are_told_the_nearest(written, wanted):
     """Letters left out, or of another case; nothing where no name is near."""
-    said = meant(written, ["arrival", "nights", "Age"])
+    said = suggest(written, ["arrival", "nights", "Age"])
 
     assert wanted in said
     assert bool(said) == bool(wanted)

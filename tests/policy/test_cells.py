@@ -10,7 +10,7 @@ def test_taking_and_joining_keep_codes_and_absence_together():
     cells = Cells({"a": np.array([3, 1, 2])}, np.array([False, True, False]))
 
     some = cells.take([2, 1])
-    both = some.joined(Cells.present({"a": np.array([7])}, 1))
+    both = some.concat(Cells.present({"a": np.array([7])}, 1))
 
     assert some.codes["a"].tolist() == [2, 1]
     assert both.codes["a"].tolist() == [2, 1, 7]

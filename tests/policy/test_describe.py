@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.policy.attribute import Grid
-from pandas_blowfish.policy.describe import describe, kept_of, said, value_at, values_of
+from pandas_blowfish.policy.describe import describe, describe_secrets, kept_of, value_at, values_of
 from pandas_blowfish.policy.domain import Domain, integers
 
 RANKED = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
@@ -51,7 +51,7 @@ KEPT = {
 
 def test_each_kind_of_secret_is_said():
     """Every secret has its words, and every column says what it holds."""
-    found = {each.name: each for each in said(bf.Policy(SCHEMA))}
+    found = {each.name: each for each in describe_secrets(bf.Policy(SCHEMA))}
 
     assert {name: each.kept for name, each in found.items()} == KEPT
     assert found["pay"].values == "numbers 0 to 10 (without 10), in cells of 0.5"
@@ -80,7 +80,7 @@ def test_joint_secrets_are_said(secret, words):
     """Columns that share a secret are told together."""
     policy = bf.Policy(Domain((integers("a", 0, 9), integers("b", 0, 9))), secrets={("a", "b"): secret})
 
-    (one,) = said(policy)
+    (one,) = describe_secrets(policy)
 
     assert (one.name, one.kept) == ("a, b", words)
     assert words.split(" (")[0] in policy._repr_html_()
@@ -94,7 +94,7 @@ def test_a_value_of_each_cell_is_in_that_cell(make_policy):
         for attribute in policy.domain:
             cells = [attribute.cell(value_at(attribute, cell)) for cell in range(attribute.size)]
             assert cells == list(range(attribute.size))
-        assert len(list(said(policy))) == 2
+        assert len(list(describe_secrets(policy))) == 2
 
 
 def test_the_first_cell_of_an_open_range_has_a_value():

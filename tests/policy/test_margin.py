@@ -20,7 +20,7 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.policy.attribute import Grid, Unbounded, Values
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.policy.margin import ratio_ball, reduced
+from pandas_blowfish.policy.margin import as_threshold, ratio_ball
 from pandas_blowfish.policy.secret import absolute_error, relative_error
 from pandas_blowfish.queries.call import parse_call
 
@@ -288,7 +288,7 @@ def test_thresholds_of_logarithms_are_whole_cells():
     """The threshold that stands for a relative error is as many cells as its reach."""
     column = Unbounded("x", "float", False, Fraction(1, 1000), log=True)
 
-    found = reduced({"secret": "relative_error", "c": "0.9", "missing": "public"}, column)
+    found = as_threshold({"secret": "relative_error", "c": "0.9", "missing": "public"}, column)
 
     assert found == {"secret": "threshold", "theta": "0.422", "missing": "public"}
 

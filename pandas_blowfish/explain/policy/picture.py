@@ -18,7 +18,7 @@ from pandas_blowfish.explain.release.axis_labels import places_of, write_units
 from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
 from pandas_blowfish.explain.release.heat import draw_mesh, edges_of, spread
 from pandas_blowfish.policy.attribute import Values
-from pandas_blowfish.policy.describe import listed, values_of
+from pandas_blowfish.policy.describe import shorten, values_of
 from pandas_blowfish.policy.policy import Policy
 
 LANES = 24  # columns that an overview shows
@@ -99,7 +99,7 @@ def _overview(
         others = [other for other in own if other != name]
         attribute = policy.domain[name]
         shown: Reach | str = (
-            listed(attribute.values) if isinstance(attribute, Values) else values_of(attribute)
+            shorten(attribute.values) if isinstance(attribute, Values) else values_of(attribute)
         )
         if secret["secret"] not in ("full", "public"):
             try:

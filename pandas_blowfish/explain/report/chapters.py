@@ -16,7 +16,7 @@ from pandas_blowfish.explain.report.number_table import filed, plain_table
 from pandas_blowfish.explain.report.promise import Example, examples, left_out
 from pandas_blowfish.explain.report.timeline import timeline
 from pandas_blowfish.markup import Html, amount, element, joined, one_line, share
-from pandas_blowfish.policy.describe import neighbours_of, said
+from pandas_blowfish.policy.describe import describe_secrets, neighbours_of
 from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.spreadsheet import escaped
@@ -60,7 +60,8 @@ def promised(account: Account) -> dict[str, Html]:
 
 def _promise(policy: Policy) -> Html:
     rows = [
-        (each.name, each.values, each.kept) for _, each in zip(range(COLUMNS), said(policy), strict=False)
+        (each.name, each.values, each.kept)
+        for _, each in zip(range(COLUMNS), describe_secrets(policy), strict=False)
     ]
     left = len(policy.secrets) - COLUMNS
     facts = [element("li", element("code", one_line(repr(fact), 300))) for fact in policy.constraints[:FACTS]]

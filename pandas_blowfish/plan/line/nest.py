@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.pareto import is_maximal
 from pandas_blowfish.plan.line.axis import Line
 
 
@@ -269,8 +270,4 @@ def _largest(patterns: Ints) -> Ints:
         return patterns[:0]
     radix = np.cumprod(np.append(1, patterns.max(axis=0)[:-1] + 1))
     patterns = patterns[np.unique(patterns @ radix, return_index=True)[1]]
-    if len(patterns) > 400:
-        return patterns
-    over = np.asarray((patterns[:, None, :] <= patterns[None, :, :]).all(axis=2))
-    np.fill_diagonal(over, False)
-    return patterns[~over.any(axis=1)]
+    return patterns if len(patterns) > 400 else patterns[is_maximal(patterns)]

@@ -32,7 +32,7 @@ from pandas_blowfish.policy.graph.moves import (
     Random,
     Window,
 )
-from pandas_blowfish.policy.margin import RELATIVE, c_of, reduced
+from pandas_blowfish.policy.margin import RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.secret import group_cells, plain_groups
 
@@ -109,7 +109,7 @@ class Edges:
         if self.presence:
             cells = self.listed_cells
             absent = Cells(cells.codes, np.ones(len(cells), dtype=bool))
-            start, end = start.joined(cells), end.joined(absent)
+            start, end = start.concat(cells), end.concat(absent)
         return start, end
 
     def _of_one(self, moving: Moves | None) -> tuple[Cells, Cells]:
@@ -117,7 +117,7 @@ class Edges:
         ends: list[dict[str, Ints]] = [{}, {}]
         size = int(moving is not None)
         for columns, moves in self.blocks:
-            own = moves.every() if moves is moving else (moves.listed(),) * 2 if size else None
+            own = moves.every() if moves is moving else (moves.list_cells(),) * 2 if size else None
             many = 0 if own is None else len(own[0])
             for side, codes in enumerate(ends):
                 codes.update({name: np.repeat(each, many) for name, each in codes.items()})
@@ -132,7 +132,7 @@ class Edges:
         ends: list[dict[str, Ints]] = [{}, {}]
         moved = np.zeros(1, dtype=np.int64)
         for columns, moves in self.blocks:
-            stay, (one, two) = moves.listed(), moves.every()
+            stay, (one, two) = moves.list_cells(), moves.every()
             own = [np.concatenate([stay, one, two]), np.concatenate([stay, two, one])]
             moved = (moved[:, None] + (np.arange(len(own[0])) >= len(stay))).ravel()
             kept = moved <= self.limit
@@ -170,7 +170,7 @@ class Edges:
         codes: dict[str, Ints] = {}
         size = 1
         for columns, moves in self.blocks:
-            own = moves.listed()
+            own = moves.list_cells()
             codes = {name: np.repeat(each, len(own)) for name, each in codes.items()}
             codes |= {column: np.tile(own[:, rank], size) for rank, column in enumerate(columns)}
             size *= len(own)
@@ -272,7 +272,7 @@ def _moves(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence
 def _solid(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence[Attribute]) -> Moves:
     """Return the moves between cells in which nothing is missing."""
     sizes = [a.cells if a.bounded else None for a in seen]
-    stated = reduced(secret, block[0]) if len(block) == 1 else secret
+    stated = as_threshold(secret, block[0]) if len(block) == 1 else secret
     kind = stated["secret"]
     if kind == "full":
         return Groups([None] * len(seen), sizes)
@@ -378,12 +378,12 @@ def _ball(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence[
         reach = [math.ceil(theta / each) for each, _, _ in steps]
         unit = math.lcm(theta.denominator, *(part.denominator for each in steps for part in each[:2]))
 
-        def allowed(far: Ints) -> Mask:
+        def is_allowed(far: Ints) -> Mask:
             return _within(
                 far, [(int(s * unit), int(w * unit), i) for s, w, i in steps], int(theta * unit), metric
             )
 
-        return Offsets([a.cells for a in seen], reach, allowed)
+        return Offsets([a.cells for a in seen], reach, is_allowed)
     shape = [a.cells for a in seen]
     cells = np.column_stack(np.unravel_index(np.arange(math.prod(shape)), shape))
     low, high = np.triu_indices(len(cells), 1)

@@ -50,7 +50,7 @@ class Moves(ABC):
         """Return how many cells the columns have together; None without bounds."""
         return None if None in self.sizes else math.prod(each for each in self.sizes if each is not None)
 
-    def listed(self) -> Ints:
+    def list_cells(self) -> Ints:
         """Return all cells, in C order."""
         shape = [each for each in self.sizes if each is not None]
         return np.column_stack(np.unravel_index(np.arange(math.prod(shape)), shape)).astype(np.int64)
@@ -253,7 +253,7 @@ class Offsets(Moves):
         """Return the cells that each difference leads from and to."""
         assert self._offsets is not None
         none = np.empty((0, len(self.sizes)), dtype=np.int64)
-        cells, starts, ends = self.listed(), [none], [none]
+        cells, starts, ends = self.list_cells(), [none], [none]
         for offset in self._offsets:
             there = cells + offset
             inside = ((there >= 0) & (there < self.shape)).all(axis=1)
@@ -341,7 +341,7 @@ class Missing(Moves):
         start, end = self.inner.every()
         if not self.secret:
             return start, end
-        cells = self.listed()
+        cells = self.list_cells()
         gone = cells[self._gone(cells)]
         one, two = np.repeat(gone, len(cells), axis=0), np.tile(cells, (len(gone), 1))
         kept = ~self._gone(two) | _before(one, two)

@@ -41,7 +41,7 @@ def test_pairs_are_listed_once_counted_and_drawn(moves):
     start, end = moves.every()
     listed = [tuple(sorted(pair)) for pair in zip(flat(start, moves), flat(end, moves), strict=True)]
     random = np.random.default_rng(7)
-    cells = np.repeat(moves.listed(), 400, axis=0)
+    cells = np.repeat(moves.list_cells(), 400, axis=0)
 
     there = moves.draw(random, cells)
     drawn = {

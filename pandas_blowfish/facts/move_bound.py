@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction
 from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
-from pandas_blowfish.facts.fact import Fact, needed
-from pandas_blowfish.facts.signature import Signatures, apart, signatures_of
+from pandas_blowfish.facts.fact import Fact, find_needed
+from pandas_blowfish.facts.signature import Signatures, is_disjoint, signatures_of
 from pandas_blowfish.facts.touched import touches
 from pandas_blowfish.policy.expression import truth
 
@@ -31,7 +31,7 @@ MOST_SPLIT = 8  # facts that a bound is tried to be built on
 
 
 @dataclass(frozen=True)
-class Moved:
+class MoveBound:
     """How far apart neighbours are, in single moved records, and the rule that says so.
 
     Attributes:
@@ -50,6 +50,17 @@ class Moved:
     why: str
     interacting: tuple[tuple[int, ...], ...] = ()
     exact: bool = True
+    limit: ClassVar[int] = MOST  # what a count is capped at where it is used
+
+    @property
+    def known(self) -> bool:
+        """Tell whether the facts leave only one table, so that nothing is left to protect."""
+        return self.rule == KNOWN
+
+    @property
+    def moves(self) -> int:
+        """Return the moves of one record that noise must hide, from 1 up to the limit."""
+        return min(max(self.count, 1), MOST)
 
     @property
     def free(self) -> bool:
@@ -58,7 +69,7 @@ class Moved:
 
 
 @lru_cache(maxsize=256)
-def moved(policy: Policy) -> Moved:
+def bound_moves(policy: Policy) -> MoveBound:
     """Return how far apart neighbours of a policy are at most.
 
     Proof note:
@@ -83,35 +94,37 @@ def moved(policy: Policy) -> Moved:
     """
     facts = policy.facts
     if not any(touches(policy.graph, fact) for fact in facts):
-        return Moved(1, 1, UNTOUCHED, "no edge of the policy changes a known count: the facts cost nothing")
-    kept = needed(facts)
+        return MoveBound(
+            1, 1, UNTOUCHED, "no edge of the policy changes a known count: the facts cost nothing"
+        )
+    kept = find_needed(facts)
     found = min((each for each in _rules(policy, [facts[place] for place in kept]) if each), key=_far)
     return replace(found, interacting=tuple(tuple(kept[n] for n in part) for part in found.interacting))
 
 
-def _far(found: Moved) -> int:
+def _far(found: MoveBound) -> int:
     return found.count
 
 
-def _rules(policy: Policy, facts: Sequence[Fact]) -> Iterator[Moved | None]:
+def _rules(policy: Policy, facts: Sequence[Fact]) -> Iterator[MoveBound | None]:
     """Yield what each rule that applies to some facts says."""
     public, presence = policy.public_columns, policy.presence
     if len(facts) == 1 and facts[0].condition is None:
         yield _one_marginal(policy, facts[0])
         if len(policy.domain.columns) == len(facts[0].columns):
-            yield Moved(0, 0, KNOWN, "the marginal is the whole table: all of it is public already")
+            yield MoveBound(0, 0, KNOWN, "the marginal is the whole table: all of it is public already")
         return
     yield _kernel(policy, facts)
     found = signatures_of(facts, policy.domain, public, presence)
     every = (tuple(range(len(facts))),)
     if found is None:
-        if apart(facts, policy.domain):
+        if is_disjoint(facts, policy.domain):
             why = f"{len(facts):,} counts of disjoint cells: at most one more than there are"
-            yield Moved(len(facts) + 1, len(facts) + 1, "disjoint", why, every, False)
+            yield MoveBound(len(facts) + 1, len(facts) + 1, "disjoint", why, every, False)
             return
         many = sum(fact.counts for fact in facts)
         bound = _ordered(1, many)
-        yield Moved(bound, bound, "steinitz", _steinitz(many), every, False)
+        yield MoveBound(bound, bound, "steinitz", _steinitz(many), every, False)
         return
     graph = constraint_graph(found)
     if graph is not None:
@@ -120,20 +133,20 @@ def _rules(policy: Policy, facts: Sequence[Fact]) -> Iterator[Moved | None]:
     yield from _overlapping(policy, found)
 
 
-def _one_marginal(policy: Policy, fact: Fact) -> Moved:
+def _one_marginal(policy: Policy, fact: Fact) -> MoveBound:
     """Return the closed form for a single marginal: all cells of its secret columns in one cycle."""
     names = [column for column in fact.columns if column not in policy.public_columns]
     cells = math.prod(policy.domain[column].size for column in names)
     known = f"one marginal with {cells:,} cells in its secret columns"
     if not policy.presence:
-        return Moved(cells, cells, "one marginal", f"{known}: a cycle through all of them", ((0,),))
+        return MoveBound(cells, cells, "one marginal", f"{known}: a cycle through all of them", ((0,),))
     others = [policy.domain[column] for column in policy.public_columns - set(fact.columns)]
     spread = any(not each.bounded or each.size > 1 for each in others)
     why = f"{known}, and rows may be absent: a path through all of them"
-    return Moved(cells + spread, cells + 1, "one marginal", why, ((0,),))
+    return MoveBound(cells + spread, cells + 1, "one marginal", why, ((0,),))
 
 
-def _from_graph(found: Signatures, graph: ConstraintGraph) -> Moved:
+def _from_graph(found: Signatures, graph: ConstraintGraph) -> MoveBound:
     """Return the longest cycle or path of a constraint graph, or a bound for it."""
     count, records, exact, interacting, complete = 1, 1, True, [], True
     for number, part in enumerate(graph.parts):
@@ -144,22 +157,22 @@ def _from_graph(found: Signatures, graph: ConstraintGraph) -> Moved:
     together = tuple(dict.fromkeys(interacting))
     if not exact:
         why = f"constraint graph of {len(graph.vertices):,} counts: a bound for its longest cycle or path"
-        return Moved(count, records, "constraint graph", why, together, False)
+        return MoveBound(count, records, "constraint graph", why, together, False)
     if complete:
         why = "counts of disjoint cells, of which a record can change any into any other"
-        return Moved(count, records, "disjoint", why, together)
+        return MoveBound(count, records, "disjoint", why, together)
     why = f"constraint graph of {len(graph.vertices):,} counts: its longest cycle or path"
-    return Moved(count, records, "constraint graph", why, together)
+    return MoveBound(count, records, "constraint graph", why, together)
 
 
-def _overlapping(policy: Policy, found: Signatures) -> Iterator[Moved]:
+def _overlapping(policy: Policy, found: Signatures) -> Iterator[MoveBound]:
     """Yield bounds where one record may change several counts the same way."""
     every = (tuple(range(len(found.facts))),)
     groups = found.groups()
     if found.labels > MAX_TABLE or found.size > MAX_TABLE:
         many = found.labels - (0 if found.presence else sum(fact.condition is None for fact in found.facts))
         bound = _ordered(1, many)  # a marginal's last count follows
-        yield Moved(bound, bound, "steinitz", _steinitz(many), every, False)
+        yield MoveBound(bound, bound, "steinitz", _steinitz(many), every, False)
         return
     table = found.with_totals(groups)
     basis = independent(table)
@@ -172,17 +185,17 @@ def _overlapping(policy: Policy, found: Signatures) -> Iterator[Moved]:
     longest = None if moves is None else longest_zero_sum(moves)
     if longest is not None:
         why = f"overlapping facts, {rank} of them independent: the longest moves that balance only together"
-        yield Moved(longest, longest, "zero sums", why, every)
+        yield MoveBound(longest, longest, "zero sums", why, every)
         return
     bound = _ordered(1, rank)
-    yield Moved(bound, bound, "steinitz", _steinitz(rank), every, False)
+    yield MoveBound(bound, bound, "steinitz", _steinitz(rank), every, False)
     for first in range(min(len(found.facts), MOST_SPLIT)):
         many, left = _split(policy, found, first, rank)
         bound = _ordered(many, left)
-        yield Moved(bound, bound, "steinitz", _steinitz(left, many), every, False)
+        yield MoveBound(bound, bound, "steinitz", _steinitz(left, many), every, False)
 
 
-def _atoms(found: Signatures, groups: Sequence[Ints], every: tuple[tuple[int, ...], ...]) -> Moved:
+def _atoms(found: Signatures, groups: Sequence[Ints], every: tuple[tuple[int, ...], ...]) -> MoveBound:
     """Return the rule for facts that are as good as a count of each kind of cell they tell apart."""
     several = found.cells > 1 if found.confined else np.ones(found.size, dtype=bool)
     told = "the facts together tell the counts of all kinds of cells they tell apart"
@@ -192,9 +205,9 @@ def _atoms(found: Signatures, groups: Sequence[Ints], every: tuple[tuple[int, ..
         kinds = [several[rows] & counted[rows] for rows in groups]
         count = max(int(each.sum()) + more for each, more in zip(kinds, ends, strict=True))
         records = 1 + max(int(counted[rows].sum()) for rows in groups)
-        return Moved(max(count, 1), records, "atoms", f"{told}: a path through all of these", every)
+        return MoveBound(max(count, 1), records, "atoms", f"{told}: a path through all of these", every)
     count, records = max(int(several[rows].sum()) for rows in groups), max(map(len, groups))
-    return Moved(max(count, 1), records, "atoms", f"{told}: a cycle through all of these", every)
+    return MoveBound(max(count, 1), records, "atoms", f"{told}: a cycle through all of these", every)
 
 
 def _split(policy: Policy, found: Signatures, first: int, rank: int) -> tuple[int, int]:
@@ -232,7 +245,7 @@ def _differences(table: Ints, groups: Sequence[Ints], presence: bool) -> list[li
     return listed
 
 
-def _kernel(policy: Policy, facts: Sequence[Fact]) -> Moved | None:
+def _kernel(policy: Policy, facts: Sequence[Fact]) -> MoveBound | None:
     """Return what follows when the facts leave the whole table no, or just one, way to change."""
     domain = policy.domain
     if not all(a.bounded for a in domain) or domain.size > MAX_CELLS:
@@ -245,12 +258,12 @@ def _kernel(policy: Policy, facts: Sequence[Fact]) -> Moved | None:
     if direction is None:
         return None
     if not len(direction):
-        return Moved(0, 0, KNOWN, "the facts leave only one table: all of it is public already", every)
+        return MoveBound(0, 0, KNOWN, "the facts leave only one table: all of it is public already", every)
     if policy.presence:
         return None
     size = int(np.abs(direction).sum()) // 2
     why = "the facts leave the table one direction to change in: as many moves as it takes"
-    return Moved(size, size, "kernel", why, every)
+    return MoveBound(size, size, "kernel", why, every)
 
 
 def _rows(policy: Policy, facts: Sequence[Fact]) -> Ints:

@@ -3,8 +3,8 @@
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.facts import moved as module
-from pandas_blowfish.facts.moved import moved
+from pandas_blowfish.facts import move_bound as module
+from pandas_blowfish.facts.move_bound import bound_moves
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
@@ -64,7 +64,7 @@ def _chain(size):
 )
 def test_rules(policy, count, rule):
     """The number, and the rule that says so."""
-    found = moved(policy)
+    found = bound_moves(policy)
 
     assert (found.count, found.rule) == (count, rule)
     assert found.free == (rule == "untouched")
@@ -76,7 +76,11 @@ def test_disjoint_boxes_of_a_large_grid():
     facts = [bf.Box(a=(a, a + 50), b=(b + 3, b + 60)) for a in tens for b in tens]
     policy = bf.Policy(_grid(1000, 1000), constraints=facts)
 
-    assert (moved(policy).count, moved(policy).rule, moved(policy).exact) == (101, "disjoint", True)
+    assert (bound_moves(policy).count, bound_moves(policy).rule, bound_moves(policy).exact) == (
+        101,
+        "disjoint",
+        True,
+    )
     assert policy.plan.hist("a", strategy="identity").sensitivity == 202
 
 
@@ -86,8 +90,8 @@ def test_too_many_combinations(monkeypatch):
     apart = bf.Policy(_grid(40, 40), constraints=[bf.Box(a=(0, 3)), bf.Box(a=(5, 7), b=(1, 2))])
     crossing = bf.Policy(_grid(40, 40), constraints=[bf.Box(a=(0, 4)), bf.Box(b=(1, 2))])
 
-    assert (moved(apart).count, moved(apart).exact) == (3, False)
-    assert (moved(crossing).count, moved(crossing).rule) == (25, "steinitz")
+    assert (bound_moves(apart).count, bound_moves(apart).exact) == (3, False)
+    assert (bound_moves(crossing).count, bound_moves(crossing).rule) == (25, "steinitz")
 
 
 def test_facts_that_follow_cost_nothing_more():
@@ -95,10 +99,12 @@ def test_facts_that_follow_cost_nothing_more():
     domain = Domain((integers("a", 0, 199), integers("b", 0, 3)))
     whole = Domain((integers("a", 0, 999), integers("b", 0, 999)))
     for facts in ([bf.Count("a == 3")], [bf.Marginal("a")], [bf.Box(a=(0, 8)), bf.Count("a > 150")]):
-        found = moved(bf.Policy(domain, constraints=[*facts, bf.Marginal("a")]))
+        found = bound_moves(bf.Policy(domain, constraints=[*facts, bf.Marginal("a")]))
         assert (found.count, found.rule, len(found.interacting)) == (200, "one marginal", 1)
-    assert moved(bf.Policy(whole, constraints=[bf.Marginal("a", "b"), bf.Box(a=(0, 8))])).rule == "known"
-    assert moved(bf.Policy(whole, constraints=[bf.Marginal("a"), bf.Marginal("b")])).count == 2**64
+    assert (
+        bound_moves(bf.Policy(whole, constraints=[bf.Marginal("a", "b"), bf.Box(a=(0, 8))])).rule == "known"
+    )
+    assert bound_moves(bf.Policy(whole, constraints=[bf.Marginal("a"), bf.Marginal("b")])).count == 2**64
 
 
 def test_columns_without_bounds_may_be_public():
@@ -106,7 +112,7 @@ def test_columns_without_bounds_may_be_public():
     domain = Domain((integers("a", 0, 3), from_dict("x", {"type": "float"})))
     policy = bf.Policy(domain, secrets={"x": bf.public()}, presence=True, constraints=[bf.Marginal("a")])
 
-    assert moved(policy).count == 5
+    assert bound_moves(policy).count == 5
 
 
 def test_interacting_facts_are_named():
@@ -115,7 +121,7 @@ def test_interacting_facts_are_named():
     facts = [bf.Count("p == 0 and x == 0"), bf.Count("p == 0 and x == 1"), bf.Count("p == 1 and x < 2")]
     policy = bf.Policy(domain, secrets={"p": bf.public()}, constraints=facts)
 
-    found = moved(policy)
+    found = bound_moves(policy)
 
     assert (found.count, found.records, set(found.interacting)) == (2, 3, {(0, 1), (2,)})
 
