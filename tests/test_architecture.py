@@ -207,7 +207,7 @@ CLASSES = {
     "Lines",
 }
 ALIKE = {
-    *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
+    *(("count", "counted", "counts"), ("expression", "expressions"), ("protect", "protected")),
     *(("quantile", "quantiles"), ("recorded", "records"), ("scales", "scaling"), ("solve", "solved")),
     ("state", "stated"),
 }
