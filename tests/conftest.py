@@ -35,7 +35,7 @@ from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import search
 from pandas_blowfish.plan.line.axis import Line, line
-from pandas_blowfish.plan.line.hierarchical import longest_segment
+from pandas_blowfish.plan.line.layouts import longest_segment
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.loss import edge_loss

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line import cells, haar, hierarchical, ordered, ordered_hierarchical
 from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
@@ -55,7 +55,7 @@ class RunsBuilder:
 
     def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield the layout of least error; single cells where there is none and nothing else is left."""
-        if layouts := self.layouts(axis) or (cells.layouts(axis) if alone else []):
+        if layouts := self.layouts(axis) or (lay_cells(axis) if alone else []):
             layout, weights = search(axis, asked, layouts)
             yield Nested(self.name, asked, axis, layout, weights, epsilon)
 
@@ -86,11 +86,7 @@ class TreeBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 STRATEGIES: list[LineBuilder] = [
-    RunsBuilder(cells.NAME, cells.layouts),
-    RunsBuilder(ordered.NAME, ordered.layouts),
-    RunsBuilder(ordered_hierarchical.NAME, ordered_hierarchical.layouts),
-    RunsBuilder(hierarchical.NAME, hierarchical.layouts),
-    RunsBuilder(haar.NAME, haar.layouts),
+    *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
     TreeBuilder(Tree.name, lambda tree: tree),
     TreeBuilder(Dawa.name, Dawa, leaving=False),
 ]
@@ -304,24 +300,19 @@ class Spans(Question):
         return ((k + 1) * each - whole) / self.per_line
 
 
-def runs_builders() -> dict[str, RunsBuilder]:
-    """Return the strategies that measure nested runs, by name."""
-    return {each.name: each for each in STRATEGIES if isinstance(each, RunsBuilder)}
-
-
 def is_worthwhile(name: str, axis: Line, *, counts: bool) -> bool:
     """Tell whether a strategy may be the best.
 
     Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
     long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.
     """
-    if name == Dawa.name or (counts and name == cells.NAME):
+    if name == Dawa.name or (counts and name == CELLS):
         return False
     if int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
         return name == Tree.name
     if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
-        return name == hierarchical.NAME  # rows leave from everywhere: sums from one end cost the most
-    return not counts or name in (ordered.NAME, Tree.name) or axis.size <= LONG
+        return name == HIERARCHICAL  # rows leave from everywhere: sums from one end cost the most
+    return not counts or name in (ORDERED, Tree.name) or axis.size <= LONG
 
 
 def _contest(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
 from pandas_blowfish.plan.tables.level_search import Leveled, search

@@ -20,7 +20,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, sparse_from
