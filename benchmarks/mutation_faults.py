@@ -32,9 +32,9 @@ from pandas_blowfish.plan.line import runs as nested
 from pandas_blowfish.plan.linear import atom_rows as linear
 from pandas_blowfish.plan.linear import sensitivity as links
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tables import effects as tables
 from pandas_blowfish.plan.tables import identity, levels, mesh, residual
 from pandas_blowfish.plan.tables import mesh_lines as crossings
-from pandas_blowfish.plan.tables import scaling as tables
 from pandas_blowfish.plan.tables import sensitivity as changes
 from pandas_blowfish.plan.tables.mesh_lines import Lines
 from pandas_blowfish.plan.totals import sensitivity as shifts

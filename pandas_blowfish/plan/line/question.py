@@ -23,7 +23,7 @@ from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.tables.counts import Counts
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 

@@ -22,8 +22,7 @@ from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
-from pandas_blowfish.plan.tables.level_search import Leveled, search
-from pandas_blowfish.plan.tables.levels import Levels
+from pandas_blowfish.plan.tables.levels import Leveled, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_ANSWERS, Binning, Tally

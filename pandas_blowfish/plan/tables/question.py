@@ -1,4 +1,4 @@
-"""Several marginals asked together: tables over sets of columns that share a filter. Never sees rows."""
+"""Counts of the bins of one table, and several marginals asked together. Never sees rows."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.cover import Cover, optimised
 from pandas_blowfish.plan.tables.identity import Identity
@@ -32,11 +33,56 @@ Places = tuple[int, ...]
 MAX_JOINT = 10**6  # cells of one table over all columns that is considered
 EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
 
+# what can be measured for a table of counts, the simplest first: a class with `name` and
+# `build(graph, tally, epsilon)`; to add a strategy, add its class here
+STRATEGIES: list[Any] = [Identity]
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Question):
+    """How many rows lie in each bin of a tally."""
+
+    tally: Tally
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.tally.domain.columns
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Return the names of the strategies that can be asked for."""
+        return tuple(each.name for each in STRATEGIES)
+
+    def price(self, policy: Policy) -> Price:
+        """Return what public facts cost these counts."""
+        return price_of(policy, self.columns, self.tally)
+
+    def candidates(
+        self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
+    ) -> Iterator[Strategy]:
+        """Yield what can be measured, the simplest first; nothing more once all counts are exact."""
+        del every
+        graph = policy.graph.project(self.columns)
+        for each in STRATEGIES:
+            if strategy in ("auto", each.name):
+                found: Strategy = each.build(graph, self.tally, epsilon)
+                yield found
+                if found.sensitivity == 0:
+                    return
+
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured: the bins determine it."""
+        del form
+        graph = policy.graph.project(self.columns)
+        made = next((each for each in STRATEGIES if each.name == strategy), Identity)
+        found: Strategy = made.build(graph, self.tally, epsilon)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

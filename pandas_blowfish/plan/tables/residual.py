@@ -17,7 +17,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.tables.cover import Cover
-from pandas_blowfish.plan.tables.scaling import Weighted
+from pandas_blowfish.plan.tables.effects import Weighted
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 

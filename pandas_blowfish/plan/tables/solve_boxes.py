@@ -14,8 +14,7 @@ from pandas_blowfish.plan.line.solve import steady_inverse
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.tables.level_search import Leveled
-from pandas_blowfish.plan.tables.levels import Levels, summed
+from pandas_blowfish.plan.tables.levels import Leveled, Levels, summed
 from pandas_blowfish.plan.tables.mesh import Mesh
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.tables.level_search import Leveled, search
+from pandas_blowfish.plan.tables.levels import Leveled, search
 from pandas_blowfish.plan.tables.sensitivity import changes
 from pandas_blowfish.policy.domain import Domain, integers
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.tables.scaling import Weighted
+from pandas_blowfish.plan.tables.effects import Weighted
 
 
 @dataclass(frozen=True, eq=False)
