@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout
 
 CELLS, ORDERED, ORDERED_HIERARCHICAL = "identity", "ordered", "ordered_hierarchical"
@@ -18,7 +18,7 @@ FAR = 1 << 13  # a reach beyond which fewer spacings are tried
 RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (1, 1), (3, 2), (2, 1), (3, 1)))
 
 
-def lay_cells(line: Line) -> list[Layout]:
+def lay_cells(line: LineGraph) -> list[Layout]:
     """Return the single atoms, ranges being sums of atoms: an edge changes two, or one where a row leaves.
 
     Proof note:
@@ -31,7 +31,7 @@ def lay_cells(line: Line) -> list[Layout]:
     return [Layout(None, (longest,) if longest > 1 else ())]
 
 
-def lay_ordered(line: Line) -> list[Layout]:
+def lay_ordered(line: LineGraph) -> list[Layout]:
     """Return prefix sums of each segment, and where rows can leave the line suffix sums too.
 
     Proof note:
@@ -46,7 +46,7 @@ def lay_ordered(line: Line) -> list[Layout]:
     return [Layout(1), Layout(1, mirrored=True)] if line.open else [Layout(1)]
 
 
-def lay_ordered_hierarchical(line: Line) -> list[Layout]:
+def lay_ordered_hierarchical(line: LineGraph) -> list[Layout]:
     """Return prefix sums at the ends of blocks, and a tree of any height within each.
 
     Blocks are from a quarter to three times as long as the longest edge.
@@ -69,7 +69,7 @@ def lay_ordered_hierarchical(line: Line) -> list[Layout]:
     return layouts
 
 
-def lay_hierarchical(line: Line) -> list[Layout]:
+def lay_hierarchical(line: LineGraph) -> list[Layout]:
     """Return trees of two and more levels over whole segments, one scale per level, all used together (Hb).
 
     Proof note:
@@ -82,7 +82,7 @@ def lay_hierarchical(line: Line) -> list[Layout]:
     return [Layout(None, cuts) for cuts in branchings(longest_segment(line)) if len(cuts) > 1]
 
 
-def lay_haar(line: Line) -> list[Layout]:
+def lay_haar(line: LineGraph) -> list[Layout]:
     """Return left half less right half of every run of a binary tree of the longest segment (Privelet).
 
     Proof note:
@@ -97,7 +97,7 @@ def lay_haar(line: Line) -> list[Layout]:
 
 
 # what nested runs can be, by the name of the strategy, in the order they are tried
-LAYOUTS: dict[str, Callable[[Line], list[Layout]]] = {
+LAYOUTS: dict[str, Callable[[LineGraph], list[Layout]]] = {
     CELLS: lay_cells,
     ORDERED: lay_ordered,
     ORDERED_HIERARCHICAL: lay_ordered_hierarchical,
@@ -106,7 +106,7 @@ LAYOUTS: dict[str, Callable[[Line], list[Layout]]] = {
 }
 
 
-def longest_segment(line: Line) -> int:
+def longest_segment(line: LineGraph) -> int:
     """Return how many atoms the longest segment has."""
     ends = [*line.starts[1:].tolist(), line.size]
     return max((end - start for start, end in zip(line.starts.tolist(), ends, strict=True)), default=1)

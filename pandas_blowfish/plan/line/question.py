@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
@@ -39,10 +39,10 @@ class LineBuilder(Protocol):
     def name(self) -> str:
         """Return the strategy's name."""
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield what can be measured; `alone` where nothing else is considered."""
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured."""
 
 
@@ -51,15 +51,15 @@ class RunsBuilder:
     """A strategy of nested runs: the best of its layouts."""
 
     name: str
-    layouts: Callable[[Line], list[Layout]]
+    layouts: Callable[[LineGraph], list[Layout]]
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield the layout of least error; single cells where there is none and nothing else is left."""
         if layouts := self.layouts(axis) or (lay_cells(axis) if alone else []):
             layout, weights = search(axis, asked, layouts)
             yield Nested(self.name, asked, axis, layout, weights, epsilon)
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return the runs that `form` describes."""
         return Nested.from_form(self.name, asked, axis, epsilon, form)
 
@@ -72,13 +72,13 @@ class TreeBuilder:
     make: Callable[[Tree], Strategy]
     leaving: bool = True  # whether rows may leave the line, or change it
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield the one way there is; none for a tree that would be as deep as the line is long."""
         del alone
         if self.leaving or not (len(axis.away) or len(axis.across)):
             yield self.make(Tree(asked, axis, epsilon))
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return the one way there is."""
         del form
         return self.make(Tree(asked, axis, epsilon))
@@ -300,7 +300,7 @@ class Spans(Question):
         return ((k + 1) * each - whole) / self.per_line
 
 
-def is_worthwhile(name: str, axis: Line, *, counts: bool) -> bool:
+def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
     """Tell whether a strategy may be the best.
 
     Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
@@ -316,7 +316,7 @@ def is_worthwhile(name: str, axis: Line, *, counts: bool) -> bool:
 
 
 def _contest(
-    axis: Line, asked: Spans, epsilon: Fraction, wanted: Sequence[LineBuilder]
+    axis: LineGraph, asked: Spans, epsilon: Fraction, wanted: Sequence[LineBuilder]
 ) -> Iterator[Strategy]:
     """Yield the best of the nested layouts of all strategies together, and the tree of listed edges.
 

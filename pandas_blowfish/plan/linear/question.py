@@ -13,7 +13,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.search import search
@@ -27,7 +27,7 @@ from pandas_blowfish.plan.linear.atom_rows import (
     unpacked,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
-from pandas_blowfish.plan.linear.line_sums import Weighted, numbered
+from pandas_blowfish.plan.linear.line_sums import LineSums, numbered
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
 from pandas_blowfish.plan.protocol import Question, Strategy
@@ -230,7 +230,7 @@ class Queries(Question):
             ways[False] = (frozen(fewer), by_cell[:, first[held]].tocsr())
         return ways
 
-    def _lined(self, policy: Policy) -> dict[bool, tuple[Weighted, Line]]:
+    def _lined(self, policy: Policy) -> dict[bool, tuple[LineSums, LineGraph]]:
         """Return the questions along the column, and the lines they are asked of."""
         found = {}
         tally, axis = self.tally, self.axis
@@ -245,7 +245,7 @@ class Queries(Question):
             fewer = Tally(binnings, tally.shown, tally.condition)
             mark = np.frombuffer(self.digest, dtype=np.int64)
             labelled = partial(pd.RangeIndex, weights.shape[0])
-            asked = Weighted(fewer, "ranges", (mark, mark), labelled, None, weights)
+            asked = LineSums(fewer, "ranges", (mark, mark), labelled, None, weights)
             found[covered] = (asked, line(graph, fewer))
         return found
 

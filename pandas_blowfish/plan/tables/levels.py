@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.tables.effects import Weighted
+from pandas_blowfish.plan.tables.effects import EffectTables
 from pandas_blowfish.plan.tables.ladder import Ladder
 from pandas_blowfish.plan.tables.sensitivity import Changes
 from pandas_blowfish.plan.tables.weights import best_weights, least_error
@@ -37,7 +37,7 @@ FAINT = 3.0  # logarithm by which what a search does not start from is lighter
 
 
 @dataclass(frozen=True, eq=False)
-class Leveled:
+class BoxLevels:
     """Boxes, the levels their columns are cut into, and what edges change."""
 
     question: Boxes
@@ -100,7 +100,7 @@ class Leveled:
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Weighted):
+class Levels(EffectTables):
     """Counts of the nodes of several combinations of levels, with a scale each, and exact ones.
 
     Attributes:
@@ -120,7 +120,7 @@ class Levels(Weighted):
     """
 
     name: str
-    leveled: Leveled
+    leveled: BoxLevels
     radices: tuple[Tuple, ...]
     tables: tuple[tuple[Tuple, int], ...]
     epsilon: Fraction
@@ -278,7 +278,7 @@ class Search:
         return [(self.options[place], int(weights[place])) for place in np.flatnonzero(weights)], error
 
 
-def search(leveled: Leveled) -> Search:
+def search(leveled: BoxLevels) -> Search:
     """Return the search for the best tables of nodes; some effect must need noise."""
     effects = leveled.effects
     boxes = np.flatnonzero(leveled.question.some)

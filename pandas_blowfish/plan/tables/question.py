@@ -20,7 +20,7 @@ from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.cover import Cover, optimised
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tables.residual import Residual, Table
+from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
 from pandas_blowfish.plan.threads import one_thread
@@ -261,22 +261,24 @@ class Marginals(Question):
             yield made(RESIDUAL if auto else strategy, [])
             return
         if not one and (auto or strategy == EVEN):
-            yield made(EVEN, [Table(each, (), 1) for each in self.sets])
+            yield made(EVEN, [WeightedTable(each, (), 1) for each in self.sets])
         whole = tuple(sorted(set(itertools.chain.from_iterable(self.asked))))
         size = math.prod(self.sizes[place] for place in whole)
         joint = size <= MAX_JOINT and whole not in self.sets
         if joint and not one and (strategy == JOINT or (auto and every)):
-            yield made(JOINT, [Table(whole, (), 1)])
+            yield made(JOINT, [WeightedTable(whole, (), 1)])
         if auto or strategy == RESIDUAL:
             with one_thread():
-                tables = [Table(*each) for each in optimised(cover)]
+                tables = [WeightedTable(*each) for each in optimised(cover)]
             yield made(RESIDUAL, tables)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement whose tables a form lists."""
         if strategy == Identity.name:
             return self._plain(policy, epsilon)
-        tables = [Table(tuple(places), tuple(folded), weight) for places, folded, weight in form["tables"]]
+        tables = [
+            WeightedTable(tuple(places), tuple(folded), weight) for places, folded, weight in form["tables"]
+        ]
         return self._measured(policy, self.cover(policy), epsilon, strategy, tables)
 
     def _plain(self, policy: Policy, epsilon: Fraction) -> Identity:
@@ -286,7 +288,7 @@ class Marginals(Question):
         return Identity.build(policy.graph.project(counted.domain.columns), counted, epsilon)
 
     def _measured(
-        self, policy: Policy, cover: Cover, epsilon: Fraction, name: str, tables: Sequence[Table]
+        self, policy: Policy, cover: Cover, epsilon: Fraction, name: str, tables: Sequence[WeightedTable]
     ) -> Residual:
         groups = None if cover.changes.leaves else self.groups(policy)
         return Residual(name, self, tuple(tables), cover, groups, epsilon)
