@@ -43,10 +43,7 @@ def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any 
         'report.html'
     """
     from pandas_blowfish.explain.report.account import account
-    from pandas_blowfish.explain.report.page import (  # here: importing the library stays fast
-        page_path,
-        write_page,
-    )
+    from pandas_blowfish.explain.report.page import page_path, write_page
 
     target = page_path(path)
     if not isinstance(ledger, (Ledger, str, os.PathLike)):

@@ -15,10 +15,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OneTable, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally

@@ -18,10 +18,9 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally

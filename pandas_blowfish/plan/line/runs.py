@@ -15,14 +15,13 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line.axis import LONG, Line, wider_line
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import stay
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally

@@ -13,12 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line.axis import LONG, Line
 from pandas_blowfish.plan.loss import MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shifted, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_loss, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells

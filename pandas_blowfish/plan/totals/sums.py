@@ -16,10 +16,9 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.policy.attribute import Attribute

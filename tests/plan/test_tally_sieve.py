@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.sieve import MAX_CLASSES, sieve
+from pandas_blowfish.plan.tally import MAX_CLASSES, sieve
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.policy.expression import parse, truth
 
