@@ -47,7 +47,7 @@ class Sieve:
         """Return whether each cell of the product, in C order, is counted."""
         return np.asarray(self.passes[np.ix_(*self.classes)]).ravel() if self.classes else self.passes.ravel()
 
-    def occupied(self, labels: Sequence[Ints], bins: Sequence[int]) -> NDArray[np.bool_]:
+    def find_occupied(self, labels: Sequence[Ints], bins: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each bin of a product, in C order, holds a cell that is counted."""
         found = self.passes
         for axis, (each, marks, count) in enumerate(zip(self.classes, labels, bins, strict=True)):
@@ -167,6 +167,11 @@ class Tally:
         """Return which cells are counted: those the condition holds for, and that have a bin."""
         return sieve(self.condition, self.domain.columns, self.marks)
 
+    @cached_property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Return whether each bin, in C order, holds a cell that is counted."""
+        return self.sieve.find_occupied(self.marks, self.shape)
+
     def labels(self) -> Ints:
         """Return the bin of every cell of the domain in C order, -1 for none."""
         flat = np.zeros(1, dtype=np.int64)
@@ -250,10 +255,10 @@ def describe_bins(bins: Any) -> Any:
         return [[str(key), describe_bins(value)] for key, value in bins.items()]
     if not isinstance(bins, list):
         return bins
-    return shortened([canonical_value(value) for value in bins])
+    return shorten([canonical_value(value) for value in bins])
 
 
-def shortened(values: Any) -> Any:
+def shorten(values: Any) -> Any:
     """Return plain data as it is, a long list as its hash."""
     if not isinstance(values, list) or len(values) <= MAX_LISTED:
         return values

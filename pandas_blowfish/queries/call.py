@@ -14,7 +14,7 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
-from pandas_blowfish.plan.call_text import digested, literal
+from pandas_blowfish.plan.call_text import is_digest, literal
 from pandas_blowfish.policy.expression import MARKS
 from pandas_blowfish.queries.frames.protect import is_name
 from pandas_blowfish.queries.planner import Planner
@@ -78,7 +78,7 @@ class Call:
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(digested, [*said, *(named.get(key) for key in HASHED)]))
+        return not any(map(is_digest, [*said, *(named.get(key) for key in HASHED)]))
 
     def named(self, name: str | None) -> Call:
         """Return the same query kept under a name."""

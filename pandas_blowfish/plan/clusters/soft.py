@@ -120,7 +120,7 @@ class Soft(OneTable, Synopsis):
     @cached_property
     def empty(self) -> Any:
         """Tell which groups the filter leaves no rows in."""
-        return ~self.space.whole.sieve.occupied(self.space.whole.marks, self.space.whole.shape)
+        return ~self.space.whole.occupied
 
     @property
     def proof(self) -> str:

@@ -142,7 +142,7 @@ class Marginals(Question):
         if self.condition is None:
             return None
         own = self.table(places)
-        found = own.sieve.occupied(own.marks, own.shape).reshape([self.sizes[place] for place in places])
+        found = own.occupied.reshape([self.sizes[place] for place in places])
         return None if found.all() else found
 
     def table(self, places: Places, parts: Sequence[Ints] | None = None) -> Tally:
