@@ -59,7 +59,7 @@ def errors(noisy: np.ndarray, truth: np.ndarray, rows: float) -> tuple[float, fl
 def answers(plan: Plan, grid: np.ndarray) -> np.ndarray:
     """Return noisy answers of a plan."""
     counts = np.concatenate([gathered(tally, grid) for tally in plan.measurement.tallies])
-    values = _noisy(plan, plan.measurement.measured(counts))
+    values = _noisy(plan, plan.measurement.apply(counts))
     return plan.measurement.solve(values, post=False).answers
 
 

@@ -146,7 +146,7 @@ def errors_each(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int)
     atom = plan.measurement.tally.marks[0]
     inside = atom >= 0
     atoms = np.bincount(atom[inside], counts[inside]).astype(np.int64)
-    exact = plan.measurement.measured(atoms)
+    exact = plan.measurement.apply(atoms)
     dawa = plan.measurement if isinstance(plan.measurement, Dawa) else None
     found = []
     for _ in range(repeats):

@@ -165,7 +165,7 @@ def answers(plan: Plan, counts: Ints, *, post: bool) -> Floats:
     measurement = plan.measurement
     atom = measurement.tally.marks[0]
     inside = atom >= 0
-    exact = measurement.measured(np.bincount(atom[inside], counts[inside]).astype(np.int64))
+    exact = measurement.apply(np.bincount(atom[inside], counts[inside]).astype(np.int64))
     values = bucketed(measurement, exact) if isinstance(measurement, Dawa) else _noisy(plan, exact)
     return measurement.solve(values, post=post).answers
 

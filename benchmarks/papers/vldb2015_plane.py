@@ -59,7 +59,7 @@ class Plane:
     def answers(self, plan: Plan, *, post: bool) -> Floats:
         """Return the answers of a plan with fresh noise."""
         counts = np.concatenate([gathered(tally, self.grid) for tally in plan.measurement.tallies])
-        return plan.measurement.solve(_noisy(plan, plan.measurement.measured(counts)), post=post).answers
+        return plan.measurement.solve(_noisy(plan, plan.measurement.apply(counts)), post=post).answers
 
 
 def mechanisms(plane: Plane, epsilon: Fraction, strategies: tuple[str, ...]) -> Iterator[Mechanism]:

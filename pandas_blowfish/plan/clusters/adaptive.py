@@ -62,7 +62,7 @@ class HalvedBoxes(OwnNoise):
         """Return the one scale of all boxes."""
         return Scales([self.scale], np.zeros(len(self.chosen), dtype=np.int8))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return how many rows are in each box."""
         shape = [part for a, b in zip(self.fine, self.coarse, strict=True) for part in (b, a // b)]
         boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
@@ -97,7 +97,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
         Ensures:  privacy loss <= epsilon.
         Because:  all noisy rounds have the same share of epsilon, and the scale of each is its change over
                   that share. Counting all boxes of all rounds loses their sum, epsilon; what is handed out
-                  is the part of these counts that `following` chooses by earlier noisy ones. Rounds that no
+                  is the part of these counts that `next_round` chooses by earlier noisy ones. Rounds that no
                   edge changes have scale 0.
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured,
                   tests/plan/clusters/test_adaptive.py::test_rounds_are_rows_of_the_matrix
@@ -193,7 +193,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
         return (self.space.lots, *(2**often for often in self.halved[number]))
 
-    def following(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
+    def next_round(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
         """Return the exact numbers of rows, then the boxes of each round while some go on."""
         if not values:
             return self.known
@@ -235,16 +235,16 @@ class Adaptive(InRounds, OneTable, Synopsis):
             [axis[code] for axis, code in zip(self.space.centres(runs), codes, strict=True)]
         )
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact count of every box of every round, then exact numbers of rows."""
         sizes = range(len(self.halved))
         every = [
             HalvedBoxes(
                 (self.tally,), self.cuts(-1), self.cuts(n), np.arange(math.prod(self.cuts(n))), Fraction(0)
-            ).measured(counts)
+            ).apply(counts)
             for n in sizes
         ]
-        return np.concatenate([*every, self.known.measured(counts.reshape(self.space.lots, -1).sum(axis=1))])
+        return np.concatenate([*every, self.known.apply(counts.reshape(self.space.lots, -1).sum(axis=1))])
 
     def matrix(self) -> Any:
         """Return all boxes of all rounds, then exact numbers of rows, x cells, scipy sparse."""

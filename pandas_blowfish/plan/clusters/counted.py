@@ -76,11 +76,11 @@ class Counted(InRounds, Synopsis):
         """Return the synopsis that follows a noisy count."""
         return self.suited(self.rows(noisy))
 
-    def following(self, values: Sequence[Ints]) -> Round | None:
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the count, then what suits it, in one round or several."""
         if not values:
             return self.count
-        return self.chosen(values[0]).following(values[1:])
+        return self.chosen(values[0]).next_round(values[1:])
 
     @property
     def proof(self) -> str:
@@ -124,10 +124,10 @@ class Counted(InRounds, Synopsis):
         """Return the variance of a cluster's size, if there are as many rows as usual."""
         return float(self.then.size_variance)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact count, then the exact rows of what would follow."""
         size = self.count.tally.size
-        return np.concatenate([self.count.measured(counts[:size]), self.then.measured(counts[size:])])
+        return np.concatenate([self.count.apply(counts[:size]), self.then.apply(counts[size:])])
 
     def matrix(self) -> Any:
         """Return the count, then what would follow, x cells, scipy sparse."""

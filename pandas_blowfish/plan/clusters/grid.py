@@ -117,9 +117,9 @@ class Grid(OneTable, Synopsis):
         """Return the variance of a cluster's size, if all are of one size."""
         return shared(variance(self.counts.scale), int(np.prod(self.bins)), self.space.k)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
-        return self.counts.measured(counts)
+        return self.counts.apply(counts)
 
     def matrix(self) -> Any:
         """Return the measured rows x cells, scipy sparse."""

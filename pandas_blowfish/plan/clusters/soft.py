@@ -147,14 +147,14 @@ class Soft(OneTable, Synopsis):
         """Return the variance of a cluster's size, if all are of one size."""
         return shared(variance(self.scale) / self.total**2, math.prod(self.nodes), self.space.k)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
         lots = self.space.lots
         table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
         by_group = table.reshape(lots, -1).sum(axis=1)
         for many in self.nodes:  # the first column left is summed, its nodes come last
             table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
-        return np.concatenate([table.ravel(), self.known.measured(by_group)])
+        return np.concatenate([table.ravel(), self.known.apply(by_group)])
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""

@@ -69,7 +69,7 @@ class PartSums(OwnNoise):
         """Return one scale a sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the sums of each column over each part."""
         sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
         for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
@@ -226,7 +226,7 @@ class Whole(InRounds, Synopsis):
             first += int(label.max()) + 1
         return np.concatenate(found)
 
-    def following(self, values: Sequence[Ints]) -> Known | PartSums | None:
+    def next_round(self, values: Sequence[Ints]) -> Known | PartSums | None:
         """Return the pieces' counts, then the sums of parts of them."""
         if not values:
             return Known((self.tally,), self.exact)
@@ -235,7 +235,7 @@ class Whole(InRounds, Synopsis):
         totals = tuple(Total(self.tally, each) for each in self.lattices)
         return PartSums(totals, self.parts(values[0]), self.column_scales)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every row of `matrix`."""
         return counts
 

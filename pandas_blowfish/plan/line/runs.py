@@ -162,7 +162,7 @@ class Nested(OneTable):
             return float(self.variances.mean())
         return self.asked.mean_variance(self.spread)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
         totals = exact_totals(by_line, self.line.segments, self.line.exact)

@@ -378,7 +378,7 @@ class Tree(OneTable):
         roots = float((self.root_variances * holding).sum()) / self.line.groups
         return (self._crossing.all_ranges() + roots) / self.asked.per_line
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
         totals = exact_totals(by_line, self.line.pieces, self.line.piece_exact)

@@ -208,7 +208,7 @@ class Linear(OneTable):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts, clamped to +-2^61."""
         held = self.atoms.counts(counts)
         return np.concatenate([weighed(self.rows, held), self.atoms.totals(held)])

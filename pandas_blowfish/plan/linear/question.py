@@ -199,7 +199,7 @@ class Queries(Question):
         labels = woven.tally.marks[self.axis]
         lines = np.arange(woven.line.groups)[:, None] * woven.line.size
         of_bin = np.where(labels < 0, size, labels + lines).ravel()  # what the line leaves out is zeros
-        rows = np.column_stack([woven.measured(one) for one in np.eye(size, dtype=np.int64)])
+        rows = np.column_stack([woven.apply(one) for one in np.eye(size, dtype=np.int64)])
         scales = np.array([float(scale) for scale in woven.scales])
         rows = rows[scales > 0] / scales[scales > 0][:, None]
         rows = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)

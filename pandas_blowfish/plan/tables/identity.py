@@ -112,7 +112,7 @@ class Identity(OneTable):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         shared = self.parts.total_of >= 0
         totals = np.zeros(self.parts.totals, dtype=np.int64)

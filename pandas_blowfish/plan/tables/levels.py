@@ -149,7 +149,7 @@ class Levels(Weighted):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: sums of the finest counts."""
         whole = counts.reshape(self.shape(self.finest))
         return np.concatenate([summed(whole, self.shape(levels)).ravel() for levels in self.wanted])

@@ -169,7 +169,7 @@ class Residual(Weighted):
         total = sum(self.effect_variances[effect] * each for effect, each in zip(effects, worth, strict=True))
         return float(total) / max(sum(self.question.answers), 1)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the counts of all tables."""
         sizes, found, at = self.question.sizes, [], 0
         for table in self.tables:

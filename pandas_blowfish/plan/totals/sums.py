@@ -235,7 +235,7 @@ class Sums(OneRound):
             found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
         return found
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: the totals themselves."""
         return counts
 

@@ -98,7 +98,7 @@ def test_answers_carry_no_dust():
     plan = policy_of(5, bf.full(), presence=True).plan.workload(matrix, "x", strategy="direct")
     counts = np.array([3, 1, 4, 1, 5])
 
-    answers = plan.measurement.solve(plan.measurement.measured(counts), post=False).answers
+    answers = plan.measurement.solve(plan.measurement.apply(counts), post=False).answers
 
     assert answers.tolist() == (matrix @ counts).tolist()
     given = np.array([-16460.000000006537, 0.5, 2.00001, -1e-9])

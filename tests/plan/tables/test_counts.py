@@ -63,7 +63,7 @@ class EvenCells(OneTable):
         """Return the variance of each bin that is measured."""
         return np.full(self.tally.size, variance(self.scales.values[0]))
 
-    def measured(self, counts):
+    def apply(self, counts):
         """Return the counts of every second bin."""
         return counts[::2]
 
