@@ -26,7 +26,7 @@ from typing import NamedTuple
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish import errors
+from pandas_blowfish import accessor, errors
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -173,7 +173,7 @@ def test_every_error_is_shown():
 def test_every_verb_has_a_how_to():
     """Whatever can be called on df.blowfish is called on some how-to page."""
     pages = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "howto").glob("*.md"))
-    for name, member in inspect.getmembers(bf.BlowfishAccessor):
+    for name, member in inspect.getmembers(accessor.AnyFrame):
         if not name.startswith("_") and callable(member):
             assert f".{name}(" in pages, f"no how-to calls {name}"
 
@@ -274,12 +274,10 @@ def test_docs_build_and_name_everything(tmp_path):
     named = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
     missing = [name for name in bf.__all__ if f"pandas_blowfish.{name}" not in named]
     missing += [name for name in ERRORS if f"pandas_blowfish.errors.{name}" not in named]
-    members = inspect.getmembers(bf.BlowfishAccessor)
-    missing += [
-        name
-        for name, _ in members
-        if name[0] != "_" and f"pandas_blowfish.BlowfishAccessor.{name}" not in named
-    ]
+    for role in (accessor.UnprotectedFrame, bf.Protected, accessor.ReleasedFrame):
+        path = "pandas_blowfish" + (".accessor." if role is not bf.Protected else ".") + role.__name__
+        members = [name for name, _ in inspect.getmembers(role) if name[0] != "_"]
+        missing += [f"{path}.{name}" for name in members if f"{path}.{name}" not in named]
     assert not missing
     fetched = re.compile(r'(?:src|href)="(?:https?:)?//[^"]*\.(?:css|js|woff2?|png|svg)')
     for page in built.rglob("*.html"):
