@@ -15,12 +15,13 @@ import numpy as np
 from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
+from pandas_blowfish.beyond.chain_plan import Chained
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
 from pandas_blowfish.facts import move_bound
-from pandas_blowfish.plan import choose, price, sensitivity
 from pandas_blowfish.plan import plan as plans
+from pandas_blowfish.plan import price, sensitivity
 from pandas_blowfish.plan.clusters import adaptive, counted, soft, whole
 from pandas_blowfish.plan.clusters import question as clustering
 from pandas_blowfish.plan.clusters import sensitivity as hats
@@ -151,7 +152,7 @@ for _owner, _said, _family, _case in (
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "mean", TOTALS, "mean"),
     (soft.Soft, "soft bins", CLUSTERS, "clusters, soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
 ):
     fault(f"{_said}: the scale of one row a quarter", _family, _case)(
@@ -171,12 +172,12 @@ for _owner, _said, _family, _case, _file in (
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
     (totals.Sums, "sums", TOTALS, "sum", "total"),
     (soft.Soft, "soft bins", CLUSTERS, "clusters, soft", "soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
 ):
     fault(f"{_said}: one row doubled when measured", _family, _case, tests=STRATEGY.format(_file))(
         lambda patch, owner=_owner: patch.wrap(
-            owner, "measured", lambda old, own, counts: first_doubled(old(own, counts))
+            owner, "apply", lambda old, own, counts: first_doubled(old(own, counts))
         )
     )
 
@@ -189,7 +190,7 @@ def _both_doubled(patch: Patches, owner: Any) -> None:
         found[0] = found[0] * 2
         return found.tocsc()
 
-    patch.wrap(owner, "measured", lambda old, own, counts: first_doubled(old(own, counts)))
+    patch.wrap(owner, "apply", lambda old, own, counts: first_doubled(old(own, counts)))
     patch.wrap(owner, "columns", columns)
 
 
@@ -198,7 +199,7 @@ for _owner, _said, _family, _case in (
     (residual.Residual, "residual", TABLES, "marginals, residual"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "sums", TOTALS, "sum"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
 ):
     fault(f"{_said}: one row doubled, and stated so", _family, _case)(
         lambda patch, owner=_owner: _both_doubled(patch, owner)
@@ -215,7 +216,7 @@ def _(patch: Patches) -> None:
     def measured(old: Any, own: Any, counts: Any) -> Any:
         return old(own, counts) + np.append(counts[1], np.zeros(len(own.scales) - 1, dtype=np.int64)) * 2
 
-    patch.wrap(identity.Identity, "measured", measured)
+    patch.wrap(identity.Identity, "apply", measured)
 
 
 @fault("runs: the rows of a second level are added to one another", LINES, "ranges, hierarchical")
@@ -225,7 +226,7 @@ def _(patch: Patches) -> None:
         found[1:] = found[1:] + found[:-1] * (found[1:] != found[:-1])
         return found
 
-    patch.wrap(nested.Nested, "measured", measured)
+    patch.wrap(nested.Nested, "apply", measured)
 
 
 # exact parts that are not
@@ -456,7 +457,7 @@ def _(patch: Patches) -> None:
         first = own.counts_of_lines[0] * sum(own.lines[0].sizes)
         return old(own, np.where(np.arange(len(noise)) < first, noise, 0))
 
-    patch.wrap(mesh.Mesh, "mapped", mapped)
+    patch.wrap(mesh.Mesh, "spread_noise", mapped)
 
 
 @fault("mesh: flows are halved", TABLES, "boxes, mesh")
@@ -622,7 +623,7 @@ def _(patch: Patches) -> None:
         found = old(own, counts)
         return found + np.roll(found, 1) * (own.coarse != own.fine)
 
-    patch.wrap(adaptive.Boxes, "measured", measured)
+    patch.wrap(adaptive.HalvedBoxes, "apply", measured)
 
 
 @fault("whole: the longest edge of a piece is one step", CLUSTERS, "clusters, whole")
@@ -784,8 +785,8 @@ def _(patch: Patches) -> None:
 
 @fault("missing values are joined to nothing", POLICIES, "hist, missing", "cumhist, missing")
 def _(patch: Patches) -> None:
-    def init(old: Any, own: Any, inner: Any, *, joined: bool) -> None:
-        old(own, inner, joined=False)
+    def init(old: Any, own: Any, *given: Any, joined: bool) -> None:
+        old(own, *given, joined=False)
 
     patch.wrap(WithMissing, "__init__", init)
 
@@ -915,7 +916,7 @@ def _(patch: Patches) -> None:
 
 @fault("rows that follow each other are taken for independent", OTHERS, "chain")
 def _(patch: Patches) -> None:
-    patch.set(choose, "rate_of", lambda policy, epsilon: epsilon)
+    patch.set(Chained, "rate", staticmethod(lambda policy, epsilon: epsilon))
 
 
 @fault("the secret total is forgotten", OTHERS, "secret total")

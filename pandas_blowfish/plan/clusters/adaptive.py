@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable, OneTable
+from pandas_blowfish.plan.protocol import InRounds, OneTable, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
@@ -24,6 +24,10 @@ from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 GOES_ON = 2  # noise scales above which a box is halved again
 MAX_BOXES = 1 << 18  # that one round counts
@@ -36,7 +40,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes(Checkable):
+class HalvedBoxes(OwnNoise):
     """The counts of some boxes of one size.
 
     Attributes:
@@ -58,7 +62,7 @@ class Boxes(Checkable):
         """Return the one scale of all boxes."""
         return Scales([self.scale], np.zeros(len(self.chosen), dtype=np.int8))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return how many rows are in each box."""
         shape = [part for a, b in zip(self.fine, self.coarse, strict=True) for part in (b, a // b)]
         boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
@@ -77,7 +81,7 @@ class Boxes(Checkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive(OneTable, Synopsis):
+class Adaptive(InRounds, OneTable, Synopsis):
     """Boxes, halved where rows are.
 
     Attributes:
@@ -89,11 +93,11 @@ class Adaptive(OneTable, Synopsis):
         distortion: What is expected to be added.
 
     Proof note:
-        Requires: as `tally_sensitivity`, for the boxes of every round; `Staged` as its note says.
+        Requires: as `tally_sensitivity`, for the boxes of every round; `Strategy` as its note says.
         Ensures:  privacy loss <= epsilon.
         Because:  all noisy rounds have the same share of epsilon, and the scale of each is its change over
                   that share. Counting all boxes of all rounds loses their sum, epsilon; what is handed out
-                  is the part of these counts that `following` chooses by earlier noisy ones. Rounds that no
+                  is the part of these counts that `next_round` chooses by earlier noisy ones. Rounds that no
                   edge changes have scale 0.
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured,
                   tests/plan/clusters/test_adaptive.py::test_rounds_are_rows_of_the_matrix
@@ -189,7 +193,7 @@ class Adaptive(OneTable, Synopsis):
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
         return (self.space.lots, *(2**often for often in self.halved[number]))
 
-    def following(self, values: Sequence[Ints]) -> Boxes | Known | None:
+    def next_round(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
         """Return the exact numbers of rows, then the boxes of each round while some go on."""
         if not values:
             return self.known
@@ -199,7 +203,7 @@ class Adaptive(OneTable, Synopsis):
         number = len(values) - 1
         if number == len(self.halved) or not len(chosen):
             return None
-        return Boxes((self.tally,), self.cuts(-1), self.cuts(number), chosen, self.round_scales[number])
+        return HalvedBoxes((self.tally,), self.cuts(-1), self.cuts(number), chosen, self.round_scales[number])
 
     def going_on(self, number: int, noisy: Ints) -> Ints:
         """Return which boxes of a round are halved again, by their noisy counts."""
@@ -231,16 +235,16 @@ class Adaptive(OneTable, Synopsis):
             [axis[code] for axis, code in zip(self.space.centres(runs), codes, strict=True)]
         )
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact count of every box of every round, then exact numbers of rows."""
         sizes = range(len(self.halved))
         every = [
-            Boxes(
+            HalvedBoxes(
                 (self.tally,), self.cuts(-1), self.cuts(n), np.arange(math.prod(self.cuts(n))), Fraction(0)
-            ).measured(counts)
+            ).apply(counts)
             for n in sizes
         ]
-        return np.concatenate([*every, self.known.measured(counts.reshape(self.space.lots, -1).sum(axis=1))])
+        return np.concatenate([*every, self.known.apply(counts.reshape(self.space.lots, -1).sum(axis=1))])
 
     def matrix(self) -> Any:
         """Return all boxes of all rounds, then exact numbers of rows, x cells, scipy sparse."""
@@ -261,6 +265,12 @@ class Adaptive(OneTable, Synopsis):
         group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
         entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))
         return columns_from(entries, len(self.scales))
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_adaptive  # here: solving needs the strategies
+
+        return solve_adaptive(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,19 +14,23 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.protocol import Checkable, Staged, Step
+from pandas_blowfish.plan.protocol import InRounds, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
+
 SHARE = Fraction(1, 20)  # of epsilon, for the count
 PROOF = "The number of rows, at {share} of epsilon, or exactly where no edge changes it: {count} Then: {then}"
 
 
 @dataclass(frozen=True, eq=False)
-class Counted(Checkable, Synopsis):
+class Counted(InRounds, Synopsis):
     """The number of rows, then the synopsis that suits it.
 
     Attributes:
@@ -43,7 +47,7 @@ class Counted(Checkable, Synopsis):
         Requires: every synopsis that `suited` returns loses at most what the count leaves of epsilon.
         Ensures:  privacy loss <= epsilon.
         Because:  the count's loss and the rest add up to epsilon; which synopsis follows depends on the
-                  noisy count alone (`Staged`).
+                  noisy count alone (`Strategy`).
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured
     """
 
@@ -68,19 +72,15 @@ class Counted(Checkable, Synopsis):
         """Return the number of rows as the count has it, at least 1."""
         return max(int(noisy[0]), 1)
 
-    def chosen(self, noisy: Ints) -> Any:
+    def chosen(self, noisy: Ints) -> Synopsis:
         """Return the synopsis that follows a noisy count."""
         return self.suited(self.rows(noisy))
 
-    def following(self, values: Sequence[Ints]) -> Step | None:
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the count, then what suits it, in one round or several."""
         if not values:
             return self.count
-        chosen = self.chosen(values[0])
-        if isinstance(chosen, Staged):
-            return chosen.following(values[1:])
-        step: Step | None = chosen if len(values) == 1 else None
-        return step
+        return self.chosen(values[0]).next_round(values[1:])
 
     @property
     def proof(self) -> str:
@@ -124,10 +124,10 @@ class Counted(Checkable, Synopsis):
         """Return the variance of a cluster's size, if there are as many rows as usual."""
         return float(self.then.size_variance)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact count, then the exact rows of what would follow."""
         size = self.count.tally.size
-        return np.concatenate([self.count.measured(counts[:size]), self.then.measured(counts[size:])])
+        return np.concatenate([self.count.apply(counts[:size]), self.then.apply(counts[size:])])
 
     def matrix(self) -> Any:
         """Return the count, then what would follow, x cells, scipy sparse."""
@@ -141,7 +141,16 @@ class Counted(Checkable, Synopsis):
 
         return vstack([self.count.columns(cells), self.then.columns(cells)], format="csc")
 
+    def loss_over(self, edges: Callable[[], Ints]) -> None:
+        """Return None: what follows depends on the noisy count."""
+        del edges
+
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: what is measured depends on the count."""
         del graph
         return None
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the clusters that the synopsis gives which followed the count."""
+        first = len(self.count.scales)
+        return self.chosen(values[:first]).solve(values[first:], post=post, known=known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +117,9 @@ class Grid(OneTable, Synopsis):
         """Return the variance of a cluster's size, if all are of one size."""
         return shared(variance(self.counts.scale), int(np.prod(self.bins)), self.space.k)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
-        return self.counts.measured(counts)
+        return self.counts.apply(counts)
 
     def matrix(self) -> Any:
         """Return the measured rows x cells, scipy sparse."""
@@ -129,9 +133,15 @@ class Grid(OneTable, Synopsis):
         """Return the middle of each bin of one group, in distances."""
         return points_of(self.space.centres(self.marks))
 
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_grid  # here: solving needs the strategies
+
+        return solve_grid(self, values, post, known)
+
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what the histogram loses at most over a wider graph."""
-        return self.counts.closed(graph)
+        return self.counts.worst_case(graph).loss
 
 
 def cut_inside(classes: Ints, many: int) -> Ints:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 PROOF = (
     "Counts of soft bins in whole parts: each row counts {total} parts in all, shared by the two nearest "
@@ -143,14 +147,14 @@ class Soft(OneTable, Synopsis):
         """Return the variance of a cluster's size, if all are of one size."""
         return shared(variance(self.scale) / self.total**2, math.prod(self.nodes), self.space.k)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
         lots = self.space.lots
         table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
         by_group = table.reshape(lots, -1).sum(axis=1)
         for many in self.nodes:  # the first column left is summed, its nodes come last
             table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
-        return np.concatenate([table.ravel(), self.known.measured(by_group)])
+        return np.concatenate([table.ravel(), self.known.apply(by_group)])
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""
@@ -199,6 +203,12 @@ class Soft(OneTable, Synopsis):
         noisy = rows @ indicator(self.tally.labels(), self.tally.size)
         groups = indicator(self.space.whole.labels(), self.space.lots)
         return vstack([noisy, *self.known.rows(groups)]).tocsr()
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_soft  # here: solving needs the strategies
+
+        return solve_soft(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a wider graph: as if every move changed all parts."""

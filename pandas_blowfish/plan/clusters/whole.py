@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
@@ -29,6 +29,10 @@ from pandas_blowfish.plan.totals.sensitivity import Shifts, shifts
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 MAX_PIECES = 1 << 17  # groups of cells that are counted
 MAX_PARTS = 256  # of several pieces
@@ -42,7 +46,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class PartSums(Checkable):
+class PartSums(OwnNoise):
     """The sums of columns over parts, which are pieces taken together.
 
     Attributes:
@@ -65,7 +69,7 @@ class PartSums(Checkable):
         """Return one scale a sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the sums of each column over each part."""
         sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
         for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
@@ -83,7 +87,7 @@ class PartSums(Checkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Whole(Checkable, Synopsis):
+class Whole(InRounds, Synopsis):
     """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
 
     Attributes:
@@ -222,7 +226,7 @@ class Whole(Checkable, Synopsis):
             first += int(label.max()) + 1
         return np.concatenate(found)
 
-    def following(self, values: Sequence[Ints]) -> Known | PartSums | None:
+    def next_round(self, values: Sequence[Ints]) -> Known | PartSums | None:
         """Return the pieces' counts, then the sums of parts of them."""
         if not values:
             return Known((self.tally,), self.exact)
@@ -231,7 +235,7 @@ class Whole(Checkable, Synopsis):
         totals = tuple(Total(self.tally, each) for each in self.lattices)
         return PartSums(totals, self.parts(values[0]), self.column_scales)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every row of `matrix`."""
         return counts
 
@@ -259,6 +263,12 @@ class Whole(Checkable, Synopsis):
             weight = Total(self.tally, own).entries(cells)[1]
             entries.append((shifted(piece, (number + 1) * self.tally.size), weight))
         return columns_from(entries, len(self.scales))
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_whole  # here: solving needs the strategies
+
+        return solve_whole(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: over more edges the pieces' counts change."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.sensitivity import Steps, steps
-from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, exact_parts
+from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, counts_all, exact_parts
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
@@ -256,3 +256,16 @@ def _untied(parts: ExactParts, count: int) -> ExactParts:
     total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
     found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)
     return ExactParts(parts.alone, total_of, len(found))
+
+
+LONG = 1_024  # cells of a line up to which query rows are listed pair by pair
+
+
+def wider_line(graph: RecordGraph, tally: Tally) -> Line:
+    """Return the line of a tally, at once where one whole column is looked at (which is not public)."""
+    if len(tally.binnings) != 1 or not counts_all(graph, tally):
+        return line(graph, tally)
+    size, none = tally.size, np.empty((0, 2), dtype=np.int64)
+    exact = ExactParts(np.ones(1, dtype=bool), np.full(1, -1), 0)
+    ends = np.array([[0, size - 1]])[: size > 1]
+    return Line(size, 1, ends, none, none[:, 0], None, exact, np.zeros(size, dtype=np.int64), exact)

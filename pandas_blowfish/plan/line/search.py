@@ -8,14 +8,17 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import Line
 from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.variance import Spread
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.line.question import Spans
 
 FINEST = 240  # weights are whole numbers up to this
 MAX_CACHED = 256

@@ -13,10 +13,10 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.choose import NESTED
 from pandas_blowfish.plan.line import cells
 from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.question import runs_builders
 from pandas_blowfish.plan.line.search import search
 from pandas_blowfish.plan.linear.atom_rows import (
     DIRECT,
@@ -31,7 +31,7 @@ from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
 from pandas_blowfish.plan.linear.line_sums import Weighted, numbered
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -39,7 +39,7 @@ MAX_OPTIMISED = 256  # atoms up to which rows are searched for numerically
 MAX_WOVEN = 200_000_000  # queries times atoms of a line up to which nests are looked at
 MAX_WEIGHT = 1 << 20  # numbers of queries up to which rows are combined of them
 BETTER = 0.99  # of the best structured error: what is less of a gain is not worth keeping a matrix for
-LINES = tuple(name for name in NESTED if name != cells.NAME)
+LINES = tuple(name for name in runs_builders() if name != cells.NAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +83,13 @@ class Queries(Question):
         """Return the index of the answers: groups outermost, then the number of the query."""
         return numbered(self.tally.binnings[: self.groups], self.matrix.shape[0])
 
+    def stated_matrix(self) -> Any:
+        """Return the queries as the caller wrote them."""
+        return self.matrix
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield what can be measured, the simplest first; of rows searched for only what is much better."""
         atoms = self._atoms(policy)
         auto = strategy == "auto"
@@ -94,7 +98,7 @@ class Queries(Question):
             name = IDENTITY if auto or strategy in LINES else strategy
             yield self._linear(name, atoms, rows, epsilon, {"rows": "none"})
             return
-        found: list[Measurement] = []
+        found: list[Strategy] = []
         if auto or strategy == IDENTITY:
             found.append(self._identity(atoms, epsilon))
         if auto or strategy == DIRECT:
@@ -120,9 +124,7 @@ class Queries(Question):
             if not auto or every or best.mse < BETTER * min(each.mse for each in found):
                 yield best
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement that an earlier release made, from its name and `form`."""
         if "layout" in form:
             asked, axis = self._lined(policy)[form["covered"]]
@@ -197,7 +199,7 @@ class Queries(Question):
         labels = woven.tally.marks[self.axis]
         lines = np.arange(woven.line.groups)[:, None] * woven.line.size
         of_bin = np.where(labels < 0, size, labels + lines).ravel()  # what the line leaves out is zeros
-        rows = np.column_stack([woven.measured(one) for one in np.eye(size, dtype=np.int64)])
+        rows = np.column_stack([woven.apply(one) for one in np.eye(size, dtype=np.int64)])
         scales = np.array([float(scale) for scale in woven.scales])
         rows = rows[scales > 0] / scales[scales > 0][:, None]
         rows = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
@@ -257,7 +259,9 @@ class Queries(Question):
                 continue  # totals of pieces that are no runs are kept by the others
             layouts: dict[Layout, str] = {}
             for name in names:
-                listed = NESTED[name](axis) or (cells.layouts(axis) if len(names) == 1 else [])
+                listed = runs_builders()[name].layouts(axis) or (
+                    cells.layouts(axis) if len(names) == 1 else []
+                )
                 layouts |= dict.fromkeys(listed, name)
             groups = [list(layouts)]
             if apart:

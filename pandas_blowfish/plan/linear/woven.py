@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.line.axis import Line
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.runs import Nested
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,3 +46,9 @@ class Woven(Nested):
         """Return the measurement that `form` described."""
         layout, weights = Layout.from_dict(form["layout"]), tuple(form["weights"])
         return cls(name, asked, line, layout, weights, epsilon, form["covered"])
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.linear.solve import solve_woven  # here: solving needs the strategies
+
+        return solve_woven(self, values, post, known)

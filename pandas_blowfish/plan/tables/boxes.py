@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.hierarchical import branchings
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
 from pandas_blowfish.plan.tables.level_search import Leveled, search
 from pandas_blowfish.plan.tables.levels import Levels
@@ -37,6 +37,11 @@ IDENTITY, HIERARCHICAL, MESH = "identity", "hierarchical", "mesh"
 MAX_TABLES = 300  # combinations of levels that are considered together
 MAX_DEPTH = 5
 FILLED, FEW = 4, 10**6  # leaves that filling segments up may lead to: so many times the atoms, or so many
+
+
+WHY_NOT = {
+    Mesh.name: "needs boxes of two columns, and edges that change nothing else and lead nowhere else",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +203,13 @@ class Boxes(Question):
             worst = int(np.argmax(waste))
             segments = [each * 0 if n == worst else each for n, each in enumerate(segments)]
 
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield counts of cells, of nodes of several levels, and the mesh of a joint threshold."""
         moves, segments = changes(self.graph(policy), self.whole), self.segments(policy)
         auto = strategy == "auto"
@@ -225,9 +234,7 @@ class Boxes(Question):
             if woven is not None:
                 yield woven
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement that a form describes."""
         if strategy == MESH and "lines" in form:
             return Mesh.from_form(self, self.graph(policy), epsilon, form)

@@ -23,6 +23,8 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 
 if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
     from pandas_blowfish.plan.tables.boxes import Boxes
 
 Tuple = tuple[int, ...]
@@ -147,10 +149,16 @@ class Levels(Weighted):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: sums of the finest counts."""
         whole = counts.reshape(self.shape(self.finest))
         return np.concatenate([summed(whole, self.shape(levels)).ravel() for levels in self.wanted])
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.tables.solve_boxes import solve_levels  # here: solving needs the strategies
+
+        return solve_levels(self, values, post, known)
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of the domain, scipy sparse, refused beyond 10^6 non-zeros."""

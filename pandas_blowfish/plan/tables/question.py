@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.cover import Cover, optimised
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual, Table
@@ -31,6 +31,12 @@ from pandas_blowfish.policy.policy import Policy
 Places = tuple[int, ...]
 MAX_JOINT = 10**6  # cells of one table over all columns that is considered
 EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
+
+
+WHY_NOT = {
+    JOINT: "is one of the tables asked for, or has too many cells",
+    RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +190,13 @@ class Marginals(Question):
         secret = tuple(bool(each) for each in np.logical_or.reduce(moves.patterns, axis=0))
         return Cover(self.sizes, tuple(often.items()), parts, moves, secret)
 
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield the asked tables with even scales, one joint table, and the best tables and scales found."""
         auto = strategy == "auto"
         one = len(self.asked) == 1
@@ -216,9 +226,7 @@ class Marginals(Question):
                 tables = [Table(*each) for each in optimised(cover)]
             yield made(RESIDUAL, tables)
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement whose tables a form lists."""
         if strategy == Identity.name:
             return self._plain(policy, epsilon)

@@ -22,6 +22,8 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 
 if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
     from pandas_blowfish.plan.tables.question import Marginals
 
 Places = tuple[int, ...]
@@ -167,7 +169,7 @@ class Residual(Weighted):
         total = sum(self.effect_variances[effect] * each for effect, each in zip(effects, worth, strict=True))
         return float(total) / max(sum(self.question.answers), 1)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the counts of all tables."""
         sizes, found, at = self.question.sizes, [], 0
         for table in self.tables:
@@ -205,6 +207,12 @@ class Residual(Weighted):
             else:
                 rows = rows * self.question.sizes[place] + code
         return np.where(bins < 0, -1, rows), sign
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.tables.solve import solve_marginals  # here: solving needs the strategies
+
+        return solve_marginals(self, values, post, known)
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of the domain, scipy sparse, refused beyond 10^6 non-zeros."""

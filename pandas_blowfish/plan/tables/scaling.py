@@ -15,7 +15,7 @@ import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.domain import Domain
@@ -49,7 +49,7 @@ class _Weighted(Protocol):
     def table_scales(self) -> tuple[Fraction, ...]: ...
 
 
-class Weighted(Checkable):
+class Weighted(OneRound):
     """Scales of tables: inverses of their weights, as large as epsilon asks for.
 
     A subclass has `losses` (edges x tables, see `Changes.losses`), `weights`, `rows` (how many rows each

@@ -15,10 +15,9 @@ from pandas_blowfish.books.ledger import Dataset
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.kernel.measure import Measured, measure
-from pandas_blowfish.plan.choose import priced, reread
+from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened, is_name
@@ -58,7 +57,7 @@ def answer(
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
     plan = _as_measured(plan, measured, source.dataset, name)
     known = Given.of(plan.policy, source.dataset.binding["rows"])
-    solved = solve(plan.measurement, measured.values, post=post, given=known)
+    solved = plan.measurement.solve(measured.values, post=post, known=known or None)
     return build(plan, solved, _receipt(plan, measured, source, solved, post=post))
 
 
@@ -109,7 +108,7 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
     how, known = body["measured"], int(body.get("facts", 0))
     if known != len(dataset.facts):
         then = policy_of(dataset, known)
-        plan = replace(plan, policy=then, price=priced(then, plan.asked[how["way"]]))
+        plan = replace(plan, policy=then, price=plan.asked[how["way"]].price(then))
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
