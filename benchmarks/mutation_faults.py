@@ -785,8 +785,8 @@ def _(patch: Patches) -> None:
 
 @fault("missing values are joined to nothing", POLICIES, "hist, missing", "cumhist, missing")
 def _(patch: Patches) -> None:
-    def init(old: Any, own: Any, inner: Any, *, joined: bool) -> None:
-        old(own, inner, joined=False)
+    def init(old: Any, own: Any, *given: Any, joined: bool) -> None:
+        old(own, *given, joined=False)
 
     patch.wrap(WithMissing, "__init__", init)
 
