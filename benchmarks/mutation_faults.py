@@ -669,7 +669,7 @@ def _(patch: Patches) -> None:
 
 
 def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
-    patch.everywhere(price.price, lambda old, policy: change(old(policy)))
+    patch.everywhere(price.price_facts, lambda old, policy: change(old(policy)))
 
 
 @fault(
@@ -785,8 +785,8 @@ def _(patch: Patches) -> None:
 
 @fault("missing values are joined to nothing", POLICIES, "hist, missing", "cumhist, missing")
 def _(patch: Patches) -> None:
-    def init(old: Any, own: Any, inner: Any, *, joined: bool) -> None:
-        old(own, inner, joined=False)
+    def init(old: Any, own: Any, *given: Any, joined: bool) -> None:
+        old(own, *given, joined=False)
 
     patch.wrap(WithMissing, "__init__", init)
 
