@@ -152,7 +152,7 @@ for _owner, _said, _family, _case in (
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "mean", TOTALS, "mean"),
     (soft.Soft, "soft bins", CLUSTERS, "clusters, soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
 ):
     fault(f"{_said}: the scale of one row a quarter", _family, _case)(
@@ -172,7 +172,7 @@ for _owner, _said, _family, _case, _file in (
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
     (totals.Sums, "sums", TOTALS, "sum", "total"),
     (soft.Soft, "soft bins", CLUSTERS, "clusters, soft", "soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
 ):
     fault(f"{_said}: one row doubled when measured", _family, _case, tests=STRATEGY.format(_file))(
@@ -199,7 +199,7 @@ for _owner, _said, _family, _case in (
     (residual.Residual, "residual", TABLES, "marginals, residual"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "sums", TOTALS, "sum"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
 ):
     fault(f"{_said}: one row doubled, and stated so", _family, _case)(
         lambda patch, owner=_owner: _both_doubled(patch, owner)
@@ -623,7 +623,7 @@ def _(patch: Patches) -> None:
         found = old(own, counts)
         return found + np.roll(found, 1) * (own.coarse != own.fine)
 
-    patch.wrap(adaptive.Boxes, "measured", measured)
+    patch.wrap(adaptive.HalvedBoxes, "measured", measured)
 
 
 @fault("whole: the longest edge of a piece is one step", CLUSTERS, "clusters, whole")
