@@ -177,7 +177,7 @@ for _owner, _said, _family, _case, _file in (
 ):
     fault(f"{_said}: one row doubled when measured", _family, _case, tests=STRATEGY.format(_file))(
         lambda patch, owner=_owner: patch.wrap(
-            owner, "measured", lambda old, own, counts: first_doubled(old(own, counts))
+            owner, "apply", lambda old, own, counts: first_doubled(old(own, counts))
         )
     )
 
@@ -190,7 +190,7 @@ def _both_doubled(patch: Patches, owner: Any) -> None:
         found[0] = found[0] * 2
         return found.tocsc()
 
-    patch.wrap(owner, "measured", lambda old, own, counts: first_doubled(old(own, counts)))
+    patch.wrap(owner, "apply", lambda old, own, counts: first_doubled(old(own, counts)))
     patch.wrap(owner, "columns", columns)
 
 
@@ -216,7 +216,7 @@ def _(patch: Patches) -> None:
     def measured(old: Any, own: Any, counts: Any) -> Any:
         return old(own, counts) + np.append(counts[1], np.zeros(len(own.scales) - 1, dtype=np.int64)) * 2
 
-    patch.wrap(identity.Identity, "measured", measured)
+    patch.wrap(identity.Identity, "apply", measured)
 
 
 @fault("runs: the rows of a second level are added to one another", LINES, "ranges, hierarchical")
@@ -226,7 +226,7 @@ def _(patch: Patches) -> None:
         found[1:] = found[1:] + found[:-1] * (found[1:] != found[:-1])
         return found
 
-    patch.wrap(nested.Nested, "measured", measured)
+    patch.wrap(nested.Nested, "apply", measured)
 
 
 # exact parts that are not
@@ -457,7 +457,7 @@ def _(patch: Patches) -> None:
         first = own.counts_of_lines[0] * sum(own.lines[0].sizes)
         return old(own, np.where(np.arange(len(noise)) < first, noise, 0))
 
-    patch.wrap(mesh.Mesh, "mapped", mapped)
+    patch.wrap(mesh.Mesh, "spread_noise", mapped)
 
 
 @fault("mesh: flows are halved", TABLES, "boxes, mesh")
@@ -623,7 +623,7 @@ def _(patch: Patches) -> None:
         found = old(own, counts)
         return found + np.roll(found, 1) * (own.coarse != own.fine)
 
-    patch.wrap(adaptive.HalvedBoxes, "measured", measured)
+    patch.wrap(adaptive.HalvedBoxes, "apply", measured)
 
 
 @fault("whole: the longest edge of a piece is one step", CLUSTERS, "clusters, whole")
@@ -669,7 +669,7 @@ def _(patch: Patches) -> None:
 
 
 def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
-    patch.everywhere(price.price, lambda old, policy: change(old(policy)))
+    patch.everywhere(price.price_facts, lambda old, policy: change(old(policy)))
 
 
 @fault(
@@ -785,8 +785,8 @@ def _(patch: Patches) -> None:
 
 @fault("missing values are joined to nothing", POLICIES, "hist, missing", "cumhist, missing")
 def _(patch: Patches) -> None:
-    def init(old: Any, own: Any, inner: Any, *, joined: bool) -> None:
-        old(own, inner, joined=False)
+    def init(old: Any, own: Any, *given: Any, joined: bool) -> None:
+        old(own, *given, joined=False)
 
     patch.wrap(WithMissing, "__init__", init)
 

@@ -32,7 +32,6 @@ from pandas_blowfish.books import ledger
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import search
 from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.hierarchical import longest_segment
@@ -41,6 +40,7 @@ from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Round, Strategy
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain, from_dict
@@ -175,7 +175,7 @@ def random_layout(draw: random.Random, line: Line, wavelet: bool = False) -> Lay
 
 def bin_matrix(measured: Strategy, bins: int) -> np.ndarray:
     """Return what one row in each bin adds to the measured rows."""
-    return np.column_stack([measured.measured(one) for one in np.eye(bins, dtype=np.int64)])
+    return np.column_stack([measured.apply(one) for one in np.eye(bins, dtype=np.int64)])
 
 
 def question_matrix(asked: Spans) -> np.ndarray:
@@ -376,7 +376,7 @@ class Clusters:
 
     def rows(self, step: Round | Strategy) -> np.ndarray:
         """Return the rows of a round, or of a whole measurement, from what it makes of each single row."""
-        return np.column_stack([step.measured(table) for table in self.tables(step.tallies)])
+        return np.column_stack([step.apply(table) for table in self.tables(step.tallies)])
 
 
 def random_clusters(draw: random.Random, most: tuple[int, ...] = (10, 5, 3), facts: int = 0) -> Clusters:

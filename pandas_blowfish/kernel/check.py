@@ -167,7 +167,7 @@ class Check:
         start, end = self.edges.draw(random, drawn)
         cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
-        values = step.measured(counted(probe(self.domain, cells), step.tallies, clip=False))
+        values = step.apply(counted(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
         if getattr(type(step), "changes", None) is OwnNoise.changes:  # the difference of columns itself
@@ -178,7 +178,7 @@ class Check:
         shifts = step.changes(start, end).toarray()
         own, beyond = shifts[: len(step.scales)], shifts[len(step.scales) :].any(axis=0)
         for number in np.flatnonzero(~beyond):
-            if not np.array_equal(step.mapped(own[:, number]), moves[:, number]):
+            if not np.array_equal(step.spread_noise(own[:, number]), moves[:, number]):
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
 
     def _probes(self, drawn: Cells, end: Cells, random: Random) -> Cells:

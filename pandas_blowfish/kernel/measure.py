@@ -179,7 +179,7 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
 
 def _first_round(plan: Plan) -> Round:
     """Return what is measured before anything noisy is known."""
-    first = plan.measurement.following([])
+    first = plan.measurement.next_round([])
     assert first is not None
     return first
 
@@ -197,23 +197,23 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
     counts = np.zeros(0, dtype=np.int64)
-    while (step := plan.measurement.following(values)) is not None:
+    while (step := plan.measurement.next_round(values)) is not None:
         if values:
             left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
             seen, counts = step.tallies, counted(frame, step.tallies, clip=clip)
-        exact = step.measured(counts)
+        exact = step.apply(counts)
         if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
             exact = np.clip(exact, -LIMIT, LIMIT)
-        values.append(_add_noise(step, exact, plan.cost))
+        values.append(add_noise(step, exact, plan.cost))
     return np.concatenate(values)
 
 
-def _add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
+def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
     """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
     if step.mechanism == BUCKETS:
         return bucketed(step, exact)
-    added = step.mapped(_noise(step.scales, charge))
+    added = step.spread_noise(_noise(step.scales, charge))
     return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
 
 

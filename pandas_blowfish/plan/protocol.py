@@ -92,7 +92,7 @@ class Round(Protocol):
     def scales(self) -> Scales:
         """Return the noise scale of every row of this round; 0 for what is exact and costs nothing."""
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every row of this round, from the counts of all tables in order."""
 
     def columns(self, cells: Cells) -> Any:
@@ -113,7 +113,7 @@ class Round(Protocol):
     def mechanism(self) -> str:
         """Return how the kernel draws the noise of this round."""
 
-    def mapped(self, noise: Ints) -> Ints:
+    def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the rows."""
 
     @property
@@ -127,7 +127,7 @@ class OwnNoise:
     own_noise = True
     mechanism = LAPLACE
 
-    def mapped(self, noise: Ints) -> Ints:
+    def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the rows: itself."""
         return noise
 
@@ -146,7 +146,7 @@ class Strategy(Round, Protocol):
     """What is measured, and the answers it leads to. Most strategies are their own and only round.
 
     Proof note:
-        Requires: `following` is a function of its argument; the losses of the rounds that it returns one
+        Requires: `next_round` is a function of its argument; the losses of the rounds that it returns one
                   after another, whatever the values, add up to at most epsilon.
         Ensures:  all noisy values together lose at most epsilon.
         Because:  sequential composition: given the same values so far, neighbouring tables are asked the
@@ -207,7 +207,7 @@ class Strategy(Round, Protocol):
     def in_rounds(self) -> bool:
         """Tell whether later rounds depend on the noisy values of earlier ones."""
 
-    def following(self, values: Sequence[Ints]) -> Round | None:
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the next round, given the noisy values of all earlier ones; None when all is measured."""
 
     @property
@@ -244,7 +244,7 @@ class OneRound(OwnNoise):
     in_rounds = False
     tolerance = 1.0
 
-    def following(self: Any, values: Sequence[Ints]) -> Round | None:
+    def next_round(self: Any, values: Sequence[Ints]) -> Round | None:
         """Return this strategy, once."""
         return None if values else self
 
@@ -320,7 +320,7 @@ def rounds(strategy: Strategy, values: Ints) -> list[tuple[Round, Ints]]:
     """Return the rounds that values were measured in, one after another, and the values of each."""
     found: list[tuple[Round, Ints]] = []
     begin = 0
-    while (step := strategy.following([each for _, each in found])) is not None:
+    while (step := strategy.next_round([each for _, each in found])) is not None:
         end = begin + len(step.scales)
         if end > len(values):
             break

@@ -36,7 +36,7 @@ def rounds(measurement, draw):
     """Yield the rounds of a measurement, later ones after noisy values made up."""
     values: list[np.ndarray] = []
     while len(values) < 10:
-        step = measurement.following(values) if measurement.in_rounds else measurement
+        step = measurement.next_round(values) if measurement.in_rounds else measurement
         if step is None or (values and not measurement.in_rounds):
             return
         yield step
@@ -195,8 +195,8 @@ def test_rows_that_are_not_in_the_columns_are_found():
     check, honest = Check.of(policy, plan), plan.measurement
 
     class Doubled(Lying):
-        def measured(self, counts):
-            return self.honest.measured(counts) * 2
+        def apply(self, counts):
+            return self.honest.apply(counts) * 2
 
     class Dropped(Lying):
         @property
@@ -259,8 +259,8 @@ def test_a_round_may_lose_what_earlier_ones_left():
     plan = policy.plan.where("x >= 1").kmeans(["x", "y"], 2, epsilon=1)
     check, counted = Check.of(policy, plan), plan.measurement
 
-    first = check.require(counted.following([]), plan.cost)
-    then = counted.following([np.array([5000])])
+    first = check.require(counted.next_round([]), plan.cost)
+    then = counted.next_round([np.array([5000])])
 
     assert first == Fraction(1, 20)
     assert check.require(then, plan.cost - first) == Fraction(19, 20)

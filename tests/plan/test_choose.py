@@ -129,7 +129,7 @@ def test_reread_makes_the_same_measurement(verb, strategy):
     assert list(again.scales) == list(made.scales)
     assert again.epsilon == Fraction(1, 3)
     counts = np.arange(made.measurement.tally.size)
-    assert again.measurement.measured(counts).tolist() == made.measurement.measured(counts).tolist()
+    assert again.measurement.apply(counts).tolist() == made.measurement.apply(counts).tolist()
     if strategy != "dawa":
         assert again.mse == pytest.approx(made.mse)
 

@@ -21,7 +21,7 @@ class Round:
     def __init__(self, many):
         self.scales = Scales([Fraction(1)], np.zeros(many, dtype=np.int8))
 
-    def measured(self, counts):
+    def apply(self, counts):
         """Return nothing of interest."""
         return counts
 
@@ -31,7 +31,7 @@ class Doubling:
 
     in_rounds, largest = True, 1
 
-    def following(self, values):
+    def next_round(self, values):
         """Return the next round."""
         if values and values[-1][0] <= 0:
             return None
@@ -69,7 +69,7 @@ def test_what_the_kernel_would_measure_is_read_back(seed, make_clusters):
         if not plan.measurement.in_rounds:
             continue
         values = []
-        while (step := plan.measurement.following(values)) is not None:
+        while (step := plan.measurement.next_round(values)) is not None:
             values.append(np.array([draw.randint(0, 40) for _ in range(len(step.scales))], dtype=np.int64))
 
         again = rounds(plan.measurement, np.concatenate(values))

@@ -22,7 +22,7 @@ def test_strategies_keep_the_protocol(strategy):
     assert measured.name == measured.proof_id == strategy
     assert "epsilon = 1/2" in measured.proof
     assert len(measured.variances) == len(measured.index) == 16
-    assert len(measured.measured(np.arange(16))) == len(measured.scales)
+    assert len(measured.apply(np.arange(16))) == len(measured.scales)
     assert isinstance(measured.form, dict)
     if strategy != "dawa":
         assert measured.mse == pytest.approx(measured.variances.mean())

@@ -25,9 +25,9 @@ from pandas_blowfish.plan.clusters.grid import Grid
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import rounds
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -126,7 +126,7 @@ def values_for(draw, found, step):
     elif kind == "rows":
         tables = found.tables(step.tallies)
         counts = np.array([draw.choice([0, 0, 0, 1, 5, 90]) for _ in tables])
-        values = step.measured(counts @ tables)
+        values = step.apply(counts @ tables)
     else:
         far = 4 * int(max(step.scales, default=1)) + 1 if kind == "noise" else 0
         values = np.array([draw.randint(-far, far) for _ in range(many)])
@@ -137,8 +137,8 @@ def run(found, staged, draw):
     """Return the loss of one run through the rounds: for each edge the sum over all of them."""
     cells, edges = found.space.domain.size, found.edges
     seen, by_scale, many = [], {}, 0
-    while (step := staged.following(seen)) is not None:
-        again = staged.following([each.copy() for each in seen])
+    while (step := staged.next_round(seen)) is not None:
+        again = staged.next_round([each.copy() for each in seen])
         rows = np.pad(found.rows(step), ((0, 0), (0, 1)))  # "absent" is a column of zeros
         assert (rows[:, :cells] == found.rows(again)).all()
         assert step.scales == again.scales
@@ -285,7 +285,7 @@ def test_every_round_has_its_noise(strategy):
     for _ in range(150):
         drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
-            noise = own - step.measured(counted(frame, step.tallies, clip=False))
+            noise = own - step.apply(counted(frame, step.tallies, clip=False))
             codes = step.scales.codes
             for code, scale in enumerate(step.scales.values):
                 squares.setdefault((number, scale), []).extend(noise[codes == code] ** 2)

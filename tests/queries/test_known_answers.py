@@ -51,7 +51,7 @@ def asked_rows(measured, domain):
     """Return answers x cells: what one row in each cell adds, where nothing is noisy."""
     made = measured.tree if isinstance(measured, Dawa) else measured
     ones = np.eye(domain.size, dtype=np.int64)
-    rows = [made.solve(made.measured(counts_of(made, domain, one)), post=False).answers for one in ones]
+    rows = [made.solve(made.apply(counts_of(made, domain, one)), post=False).answers for one in ones]
     return np.rint(np.column_stack(rows))
 
 
@@ -127,7 +127,7 @@ def test_results_agree_with_every_fact_they_can_tell(
         with contextlib.suppress(BlowfishError, IndexError):
             plan = _asked(draw, asked, verb, make_filter, make_bins, make_boxes)
     made, rows, known = plan.measurement, asked_rows(plan.measurement, domain), facts_by_cells(stated)
-    exact = made.measured(counts_of(made, domain, cells))
+    exact = made.apply(counts_of(made, domain, cells))
     with bf.testing.replay(seed):
         values = with_noise(made, exact)
     question, near = plan.asked[plan.way], 1e-9 * max(1, int(cells.sum()))
@@ -279,7 +279,7 @@ def test_known_answers_do_not_make_histograms_worse():
         lambda plan: plan.range("age", "all"),
     ):
         made = ask(bf.Policy(DOMAIN).plan).measurement
-        exact = made.measured(counts_of(made, DOMAIN, cells.ravel()))
+        exact = made.apply(counts_of(made, DOMAIN, cells.ravel()))
         truth = made.solve(exact, post=False).answers
         for post in (True, False):
             with bf.testing.replay(2):

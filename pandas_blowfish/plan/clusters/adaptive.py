@@ -15,10 +15,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
 from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import exact_parts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -62,7 +61,7 @@ class HalvedBoxes(OwnNoise):
         """Return the one scale of all boxes."""
         return Scales([self.scale], np.zeros(len(self.chosen), dtype=np.int8))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return how many rows are in each box."""
         shape = [part for a, b in zip(self.fine, self.coarse, strict=True) for part in (b, a // b)]
         boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
@@ -97,7 +96,7 @@ class Adaptive(InRounds, Synopsis):
         Ensures:  privacy loss <= epsilon.
         Because:  all noisy rounds have the same share of epsilon, and the scale of each is its change over
                   that share. Counting all boxes of all rounds loses their sum, epsilon; what is handed out
-                  is the part of these counts that `following` chooses by earlier noisy ones. Rounds that no
+                  is the part of these counts that `next_round` chooses by earlier noisy ones. Rounds that no
                   edge changes have scale 0.
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured,
                   tests/plan/clusters/test_adaptive.py::test_rounds_are_rows_of_the_matrix
@@ -192,7 +191,7 @@ class Adaptive(InRounds, Synopsis):
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
         return (self.space.lots, *(2**often for often in self.halved[number]))
 
-    def following(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
+    def next_round(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
         """Return the exact numbers of rows, then the boxes of each round while some go on."""
         if not values:
             return self.known

@@ -70,11 +70,11 @@ class Counted(InRounds, Synopsis):
         """Return the synopsis that follows a noisy count."""
         return self.suited(self.rows(noisy))
 
-    def following(self, values: Sequence[Ints]) -> Round | None:
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the count, then what suits it, in one round or several."""
         if not values:
             return self.count
-        return self.chosen(values[0]).following(values[1:])
+        return self.chosen(values[0]).next_round(values[1:])
 
     @property
     def proof(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.policy.graph.records import RecordGraph
 

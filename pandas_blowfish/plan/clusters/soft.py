@@ -15,10 +15,9 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -87,7 +86,7 @@ class SoftBins(OneTable):
     @cached_property
     def empty(self) -> Any:
         """Tell which groups the filter leaves no rows in."""
-        return ~self.space.whole.sieve.occupied(self.space.whole.marks, self.space.whole.shape)
+        return ~self.space.whole.occupied
 
     @property
     def proof(self) -> str:
@@ -98,14 +97,14 @@ class SoftBins(OneTable):
             total=self.total, sensitivity=self.sensitivity, scale=self.scale, epsilon=self.epsilon
         )
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
         lots = self.space.lots
         table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
         by_group = table.reshape(lots, -1).sum(axis=1)
         for many in self.nodes:  # the first column left is summed, its nodes come last
             table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
-        return np.concatenate([table.ravel(), self.known.measured(by_group)])
+        return np.concatenate([table.ravel(), self.known.apply(by_group)])
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""

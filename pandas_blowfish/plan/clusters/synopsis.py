@@ -67,9 +67,9 @@ class Synopsis(OneRound, ABC):
         """Return the argument in one paragraph."""
         return self.queries.proof  # type: ignore[no-any-return]
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every query row."""
-        return self.queries.measured(counts)  # type: ignore[no-any-return]
+        return self.queries.apply(counts)  # type: ignore[no-any-return]
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells, scipy sparse."""
@@ -161,13 +161,13 @@ class Stack:
         codes = [each.codes + first for each, first in zip(every, firsts, strict=False)]
         return Scales([value for each in every for value in each.values], np.concatenate(codes))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every query row, from the counts of all tables in order."""
         found, begin = [], 0
         for step in self.steps:
             tables = [each.tally if isinstance(each, Total) else each for each in step.tallies]
             end = begin + sum(table.size for table in tables)
-            found.append(step.measured(counts[begin:end]))
+            found.append(step.apply(counts[begin:end]))
             begin = end
         return np.concatenate(found)
 

@@ -17,10 +17,9 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
-from pandas_blowfish.plan.query_rows import columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -68,7 +67,7 @@ class PartSums(OwnNoise):
         """Return one scale a sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the sums of each column over each part."""
         sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
         for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
@@ -81,7 +80,7 @@ class PartSums(OwnNoise):
         for number, total in enumerate(self.tallies):
             piece, weight = total.entries(cells)
             part = np.where(piece < 0, -1, self.part[piece])
-            entries.append((shifted(part, number * self.many), weight))
+            entries.append((shift_rows(part, number * self.many), weight))
         return columns_from(entries, len(self.scales))
 
 
@@ -229,7 +228,7 @@ class Whole(InRounds, Synopsis):
             first += int(label.max()) + 1
         return np.concatenate(found)
 
-    def following(self, values: Sequence[Ints]) -> Known | PartSums | None:
+    def next_round(self, values: Sequence[Ints]) -> Known | PartSums | None:
         """Return the pieces' counts, then the sums of parts of them."""
         if not values:
             return self.known

@@ -152,9 +152,9 @@ class Dawa(OneTable):
         """Return NaN, as `variances`; 0 where everything is exact."""
         return float("nan") if self.sensitivity else 0.0
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact tree rows and totals; the kernel gathers them into buckets."""
-        return self.tree.measured(counts)
+        return self.tree.apply(counts)
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the tree's matrix at some cells: buckets are sums of its rows."""

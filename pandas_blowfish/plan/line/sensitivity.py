@@ -45,7 +45,7 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
     tables = (moves.between, moves.across, moves.leave)
     if graph.size * sum(len(np.unique(table, axis=0)) for table in tables) > MAX_WORK:
         return None
-    star = graph._star() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
+    star = graph.missing_edges() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
     inside = classes[: inner.size]
     between = np.concatenate(
         [*_pairs(reached, inside, moves.between), _allowed(star, classes, moves.between)]

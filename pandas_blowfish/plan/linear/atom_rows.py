@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.linear.atoms import Atoms, indicator
 from pandas_blowfish.plan.linear.estimator import Estimator, estimator
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -208,7 +207,7 @@ class Linear(OneTable):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts, clamped to +-2^61."""
         held = self.atoms.counts(counts)
         return np.concatenate([weighed(self.rows, held), self.atoms.totals(held)])

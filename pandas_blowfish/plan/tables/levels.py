@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
 from pandas_blowfish.plan.tables.level_search import Leveled
 from pandas_blowfish.plan.tables.scaling import Weighted
 from pandas_blowfish.plan.tally import Tally
@@ -149,7 +149,7 @@ class Levels(Weighted):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: sums of the finest counts."""
         whole = counts.reshape(self.shape(self.finest))
         return np.concatenate([summed(whole, self.shape(levels)).ravel() for levels in self.wanted])
@@ -171,7 +171,7 @@ class Levels(Weighted):
         entries: list[tuple[Ints, Ints | int]] = []
         first = 0
         for table in self._tables:
-            entries.append((shifted(table.bins_at(cells), first), 1))
+            entries.append((shift_rows(table.bins_at(cells), first), 1))
             first += table.size
         return columns_from(entries, len(self.scales))
 

@@ -176,11 +176,11 @@ class Mesh(OneRound):
         """Return D, by which counts and flows are multiplied so that all is in whole numbers."""
         return PARTS * math.lcm(self.lines[0].along.leaves, self.lines[1].along.leaves)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return D times the count of every cell."""
         return counts * self.whole
 
-    def mapped(self, noise: Ints) -> Ints:
+    def spread_noise(self, noise: Ints) -> Ints:
         """Return (D R) z: what the noise of all nodes adds to D times each cell."""
         groups, first, second = self.shape
         sizes = [many * sum(each.sizes) for many, each in zip(self.counts_of_lines, self.lines, strict=True)]
@@ -222,7 +222,7 @@ class Mesh(OneRound):
         for row in range(rows):
             one = np.zeros(rows, dtype=np.int64)
             one[row] = 1
-            parts.append(csr_array(self.mapped(one)[:, None]))
+            parts.append(csr_array(self.spread_noise(one)[:, None]))
         return hstack(parts, format="csr")
 
     @property
@@ -343,7 +343,7 @@ def mesh_loss(measurement: Mesh, edges: Ints) -> Fraction:
         shift = measurement.shifts(*ends)
         move = np.zeros(math.prod(measurement.shape), dtype=np.int64)
         move[ends[0]], move[ends[1]] = measurement.whole, -measurement.whole
-        if min(ends) < 0 or (measurement.mapped(shift) != move).any():
+        if min(ends) < 0 or (measurement.spread_noise(shift) != move).any():
             raise AssertionError("a move is not a shift of the noise")
         moved = np.flatnonzero(shift)
         seen[ends] = sum((abs(int(shift[row])) / scales[row] for row in moved), Fraction(0))

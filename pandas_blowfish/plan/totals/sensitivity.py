@@ -28,7 +28,7 @@ from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.joint import scale_of, theta_of
-from pandas_blowfish.policy.graph.missing import WithMissing, WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.policy import Policy
@@ -79,7 +79,7 @@ def listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
     """Return the longest edge between values, and to the missing cell, of a graph on a column's cells."""
     weights, cells = lattice.weights(), lattice.attribute.cells
     values, large = weights[:cells], lattice.largest
-    if isinstance(graph, (WithMissing, WithVoid)):
+    if isinstance(graph, WithMissing):
         return longest(graph.inner, values), large if graph.joined else 0
     if graph.size == cells:
         return longest(graph, values), 0

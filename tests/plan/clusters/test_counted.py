@@ -35,14 +35,14 @@ def test_what_follows_depends_on_the_count_alone():
     """Few rows are cut into few bins, many into many; no count is below one row."""
     counted = POLICY.plan.where("y == 1").kmeans("x", 3, epsilon=1).measurement
 
-    few, many = (counted.following([np.array([count])]) for count in (10, 10**7))
+    few, many = (counted.next_round([np.array([count])]) for count in (10, 10**7))
 
     assert counted.in_rounds
-    assert counted.following([]) is counted.count
+    assert counted.next_round([]) is counted.count
     assert len(few.scales) < len(many.scales)
-    assert counted.following([np.array([10])]) is few
+    assert counted.next_round([np.array([10])]) is few
     assert counted.chosen(np.array([-5])) is counted.chosen(np.array([1]))
-    assert counted.following([np.array([10]), np.zeros(len(few.scales))]) is None
+    assert counted.next_round([np.array([10]), np.zeros(len(few.scales))]) is None
 
 
 @pytest.mark.parametrize("strategy", ["grid", "soft", "adaptive"])

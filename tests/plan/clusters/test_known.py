@@ -35,7 +35,7 @@ def test_counts_then_totals():
     exact = ExactParts(np.array([True, False, False, False]), np.array([-1, 0, -1, 0]), 1)
     known = Known((None,), exact)
 
-    assert known.measured(np.array([5, 1, 100, 2])).tolist() == [5, 3]
+    assert known.apply(np.array([5, 1, 100, 2])).tolist() == [5, 3]
     assert list(known.scales) == [0, 0]
 
 
@@ -43,5 +43,5 @@ def test_nothing_known():
     """No rows at all are a round too."""
     known = Known((None,), ExactParts(np.zeros(2, dtype=bool), np.full(2, -1), 0))
 
-    assert known.measured(np.array([3, 4])).tolist() == []
+    assert known.apply(np.array([3, 4])).tolist() == []
     assert len(known.scales) == 0

@@ -110,10 +110,10 @@ def exact_values(plan, frame):
 
     measurement = plan.measurement
     if not measurement.in_rounds:
-        return measurement.measured(counted(frame, measurement.tallies, clip=False))
+        return measurement.apply(counted(frame, measurement.tallies, clip=False))
     values = []
-    while (step := measurement.following(values)) is not None:
-        values.append(step.measured(counted(frame, step.tallies, clip=False)))
+    while (step := measurement.next_round(values)) is not None:
+        values.append(step.apply(counted(frame, step.tallies, clip=False)))
     return np.concatenate(values)
 
 

@@ -8,7 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 POLICY = bf.Policy(
@@ -84,7 +84,7 @@ def test_rounds_are_stacked(strategy):
 
     assert synopsis.tallies == stack.tallies
     assert synopsis.matrix().shape == (len(stack.scales), synopsis.domain.size)
-    assert len(synopsis.measured(counts)) == len(stack.scales) == sum(len(s.scales) for s in stack.steps)
+    assert len(synopsis.apply(counts)) == len(stack.scales) == sum(len(s.scales) for s in stack.steps)
     assert list(stack.scales) == [scale for step in stack.steps for scale in step.scales]
 
 

@@ -17,7 +17,7 @@ from pandas_blowfish.policy.domain import Domain, integers
 
 
 def _noisy(measured, bins):
-    exact = measured.measured(bins)
+    exact = measured.apply(bins)
     if isinstance(measured, Dawa):
         return bucketed(measured, exact)
     for code, scale in enumerate(measured.scales.values):
@@ -43,7 +43,7 @@ def _asks(planner):
 def _counts(plan, most, seed):
     """Return random counts of whole lines, and which atoms a filter leaves rows in."""
     tally = plan.asked[plan.way].tally
-    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    occupied = tally.occupied
     counts = np.where(occupied, np.random.default_rng(seed).integers(0, most, tally.size), 0)
     return counts.reshape(-1, 12), occupied.reshape(-1, 12).any(axis=0)
 
@@ -68,7 +68,7 @@ def test_without_noise_answers_are_true(strategy):
             if (plan := _planned(ask, strategy)) is None:
                 continue
             counts, held = _counts(plan, 9, seed=1)
-            values = plan.measurement.measured(counts[:, held].ravel())
+            values = plan.measurement.apply(counts[:, held].ravel())
 
             truth = np.cumsum(counts, axis=1).ravel()
 
@@ -139,7 +139,7 @@ def test_plain_counts_keep_exact_totals():
     """A histogram by single cells is projected on its public row count."""
     policy = bf.Policy(Domain((integers("x", 0, 5),)))
     plan = policy.plan.hist("x", strategy="identity")
-    values = plan.measurement.measured(np.array([9, 0, 0, 0, 0, 1])) + np.array([3, -4, 1, 0, 0, 0, 0])
+    values = plan.measurement.apply(np.array([9, 0, 0, 0, 0, 1])) + np.array([3, -4, 1, 0, 0, 0, 0])
 
     found = plan.measurement.solve(values, post=True)
 

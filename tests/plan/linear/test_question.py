@@ -147,5 +147,5 @@ def test_more_queries_than_dense_algebra_takes(strategy):
     plan = policy_of(10, None).plan.workload(matrix, "x", epsilon=1, strategy=strategy)
 
     assert (plan.std > 0).all()
-    answers = plan.measurement.solve(plan.measurement.measured(counts), post=False).answers
+    answers = plan.measurement.solve(plan.measurement.apply(counts), post=False).answers
     np.testing.assert_allclose(answers, matrix @ counts, atol=1e-6)

@@ -9,8 +9,8 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("a", 0, 1), integers("b", 0, 2), integers("c", 0, 1), integers("d", 0, 3)))
@@ -77,7 +77,7 @@ def test_measured_is_the_matrix(case, where):
         labels = tally.labels()
         counts.append(np.bincount(labels[labels >= 0], own.ravel()[labels >= 0], tally.size))
 
-    measured = made.measured(np.concatenate(counts).astype(np.int64))
+    measured = made.apply(np.concatenate(counts).astype(np.int64))
 
     assert (measured == plan.matrix() @ cells).all()
 
@@ -166,7 +166,7 @@ def test_folded_tables_are_measured_as_their_matrix(folded, where):
         labels = tally.labels()
         counts.append(np.bincount(labels[labels >= 0], own.ravel()[labels >= 0], tally.size))
 
-    measured = made.measured(np.concatenate(counts).astype(np.int64))
+    measured = made.apply(np.concatenate(counts).astype(np.int64))
     loss = edge_loss(made.matrix(), made.scales, definition_edges(policy, plan.domain.columns)).value
 
     assert (measured == made.matrix() @ cells).all()

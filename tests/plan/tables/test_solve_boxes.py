@@ -185,7 +185,7 @@ def test_known_boxes_keep_exact_totals(post):
     asked += [((0, 4), (None, None)), ((5, 6), (None, None))]
     for strategy in ("identity", "hierarchical"):
         made = bf.Policy(domain, secrets=secrets).plan.range(["x", "y"], asked, strategy=strategy).measurement
-        exact = made.measured(_table_counts(made, cells))
+        exact = made.apply(_table_counts(made, cells))
         still = made.scales.codes == list(made.scales.values).index(0)
         noise = np.random.default_rng(3).integers(-9, 10, len(exact))
         values = exact + np.where(still, 0, noise)

@@ -37,7 +37,7 @@ FRAME = pd.DataFrame(
 
 def _drawn(plan, times, post=True):
     """Return many solved releases of a plan on the frame, without noise first."""
-    exact = plan.measurement.measured(counted(FRAME, plan.measurement.tallies, clip=False))
+    exact = plan.measurement.apply(counted(FRAME, plan.measurement.tallies, clip=False))
     with bf.testing.replay(11):
         drawn = [discrete_laplace(scale, times) if scale else np.zeros(times, int) for scale in plan.scales]
     noise = np.stack(drawn, axis=1)
