@@ -120,7 +120,7 @@ scale_faults(
     totals.Sums, "total_scales", TOTALS, "geomean", "geomean", tests="tests/privacy/test_total_loss.py"
 )
 scale_faults(identity.Identity, "scale", CLUSTERS, "grid", "clusters, grid")
-scale_faults(soft.Soft, "scale", CLUSTERS, "soft bins", "clusters, soft")
+scale_faults(soft.SoftBins, "scale", CLUSTERS, "soft bins", "clusters, soft")
 scale_faults(adaptive.Adaptive, "round_scales", CLUSTERS, "adaptive", "clusters, adaptive")
 scale_faults(whole.Whole, "column_scales", CLUSTERS, "whole", "clusters, whole")
 
@@ -151,7 +151,7 @@ for _owner, _said, _family, _case in (
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "mean", TOTALS, "mean"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
 ):
@@ -171,7 +171,7 @@ for _owner, _said, _family, _case, _file in (
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh", "mesh"),
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
     (totals.Sums, "sums", TOTALS, "sum", "total"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft", "soft"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft", "soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
 ):
