@@ -17,7 +17,7 @@ from pandas_blowfish import markup
 from pandas_blowfish.beyond.certified import Certified, certain
 from pandas_blowfish.beyond.wasserstein import Wasserstein
 from pandas_blowfish.plan.call_text import call_text
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
@@ -129,7 +129,7 @@ class Apart:
             "strategy": self.strategy,
             "costs": f"epsilon {self.epsilon}, kept apart from the budget, once a dataset",
             "noise": f"discrete Laplace, scale {self.scale}",
-            "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared)",
+            "typical error": f"+-{self.mse**0.5:,.3g} per count (root mean squared)",
         }
         if isinstance(self.told, Certified):
             facts["told exactly"] = self._told_exactly(self.told)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
 from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.question import Spans
@@ -18,10 +18,10 @@ from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.monotone import monotone
+from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.threads import one_thread
 
 LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
 
@@ -207,7 +207,7 @@ def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
     return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
 
 
-def _pinned(line: Line, positions: Floats) -> Floats:
+def _pinned(line: LineGraph, positions: Floats) -> Floats:
     """Make the ends of segments with exact totals whole again, which sums of floats are not quite."""
     if not line.open:
         ends = np.append(line.starts[1:], line.size)
