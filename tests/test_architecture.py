@@ -208,8 +208,7 @@ CLASSES = {
 }
 ALIKE = {
     *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
-    *(("quantile", "quantiles"), ("recorded", "records"), ("scales", "scaling"), ("solve", "solved")),
-    ("state", "stated"),
+    *(("quantile", "quantiles"), ("scales", "scaling"), ("solve", "solved")),
 }
 
 
