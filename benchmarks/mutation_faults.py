@@ -669,7 +669,7 @@ def _(patch: Patches) -> None:
 
 
 def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
-    patch.everywhere(price.price, lambda old, policy: change(old(policy)))
+    patch.everywhere(price.price_facts, lambda old, policy: change(old(policy)))
 
 
 @fault(

@@ -32,7 +32,6 @@ from pandas_blowfish.books import ledger
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import search
 from pandas_blowfish.plan.line.axis import Line, line
 from pandas_blowfish.plan.line.hierarchical import longest_segment
@@ -41,6 +40,7 @@ from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Round, Strategy
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain, from_dict

@@ -33,12 +33,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", *PAGES]
 PACKAGE = ROOT / "pandas_blowfish"
-MAINTAINED = [
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "PROOFS.md",
-    *DOCUMENTS,
-]  # name files of the tree
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MAINTAINED = [ROOT / "CONTRIBUTING.md", ROOT / "PROOFS.md", *DOCUMENTS]  # name files of the tree
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # also {figure}
 ERRORS = {
     name: each
     for name, each in vars(errors).items()
@@ -152,6 +148,13 @@ def test_runs_as_printed(path, session, capsys):
         if block.shown is not None:
             place = f"{_id(path)}:{block.line} printed\n{printed}\nbut shows\n{block.shown}"
             assert _matches(printed, block.shown), place
+
+
+def test_blocks_below_a_directive_are_found():
+    """A figure or a table of contents hides no block from the tests."""
+    page = "```{figure} a.svg\n:alt: a\n```\n\n```python\n1 + 1\n```\n\n```text\n2\n```\n"
+
+    assert _blocks(page) == [Block("python", "1 + 1\n", 5, "2\n")]
 
 
 def test_every_error_is_shown():

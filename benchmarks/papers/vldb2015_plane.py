@@ -10,7 +10,7 @@ import pandas as pd
 from boxes import Privelet, gathered, nested_squares, policy_of, random_boxes, sums
 from numpy.typing import NDArray
 
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.plan import Plan
 from papers.experiment import OURS, Claim, Experiment, Found, Progress, Size, archive, span, verdict
 from papers.vldb2015_dawa import PublicCode, dawa, hilbert
@@ -59,7 +59,9 @@ class Plane:
     def answers(self, plan: Plan, *, post: bool) -> Floats:
         """Return the answers of a plan with fresh noise."""
         counts = np.concatenate([gathered(tally, self.grid) for tally in plan.measurement.tallies])
-        return plan.measurement.solve(_noisy(plan, plan.measurement.apply(counts)), post=post).answers
+        return plan.measurement.solve(
+            add_noise(plan.measurement, plan.measurement.apply(counts), plan.cost), post=post
+        ).answers
 
 
 def mechanisms(plane: Plane, epsilon: Fraction, strategies: tuple[str, ...]) -> Iterator[Mechanism]:

@@ -205,11 +205,11 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
         exact = step.apply(counts)
         if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
             exact = np.clip(exact, -LIMIT, LIMIT)
-        values.append(_add_noise(step, exact, plan.cost))
+        values.append(add_noise(step, exact, plan.cost))
     return np.concatenate(values)
 
 
-def _add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
+def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
     """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
     if step.mechanism == BUCKETS:
         return bucketed(step, exact)

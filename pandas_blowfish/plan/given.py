@@ -27,7 +27,9 @@ from pandas_blowfish.policy.policy import Policy
 MAX_TABLE = 10**7  # numbers of any one table here
 
 
-def told(facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]) -> tuple[Ints, Ints]:
+def find_known_counts(
+    facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]
+) -> tuple[Ints, Ints]:
     """Return which combinations of classes each known count holds, and the counts."""
     shape = [int(each.max(initial=-1)) + 1 for each in classes]
     told, answers = [], []
@@ -47,7 +49,7 @@ def told(facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]) -> 
     return np.concatenate(told).astype(np.int8), np.concatenate(answers)
 
 
-def counted(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArray[np.bool_]:
+def find_counted_classes(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArray[np.bool_]:
     """Return which combinations of classes are counted in some bin."""
     shape = [int(each.max(initial=-1)) + 1 for each in classes]
     found = np.ones(shape, dtype=bool)
@@ -60,7 +62,7 @@ def counted(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArra
     return found
 
 
-def held(
+def find_kinds_by_bin(
     tally: Tally, classes: Sequence[Ints], kind_of: Ints, kinds: int
 ) -> tuple[NDArray[np.bool_], Ints] | None:
     """Return which kinds of cells types of bins hold, types x kinds, and the type of each bin.
@@ -106,7 +108,7 @@ def _types(marks: Ints, classes: Ints, bins: int) -> tuple[NDArray[np.float32], 
     return np.concatenate([np.eye(many + 1, many, dtype=np.float32), different]), type_of
 
 
-def gathered(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArray[np.bool_], Ints, Ints]:
+def gather_parts(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArray[np.bool_], Ints, Ints]:
     """Return the same for parts of several bins, and the kinds of cells that are in no part."""
     kept, count = parts >= 0, int(parts.max(initial=-1)) + 1
     pairs = np.unique(parts[kept] * len(has) + type_of[kept])
@@ -117,7 +119,7 @@ def gathered(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArra
     return gathered, np.arange(count), np.flatnonzero(dropped)
 
 
-def sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
+def find_sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
     """Return whole-number sums of known counts, sums x counts, that are one number on every bin.
 
     They are 0 on kinds of cells that are outside; all sums are sums of multiples of these.
@@ -230,19 +232,19 @@ class Given:
         shape = [int(each.max(initial=-1)) + 1 for each in classes]
         if math.prod(shape) > MAX_CLASSES or not facts:
             return None if facts else []
-        holds, answers = told(facts, columns, classes)
-        inside = counted(tally, columns, classes)
+        holds, answers = find_known_counts(facts, columns, classes)
+        inside = find_counted_classes(tally, columns, classes)
         kinds, kind_of = np.unique(holds, axis=1, return_inverse=True)
         kinds, kind_of = kinds.astype(np.int64), kind_of.reshape(shape)
-        types = held(tally, classes, np.where(inside, kind_of, kinds.shape[1]), kinds.shape[1])
+        types = find_kinds_by_bin(tally, classes, np.where(inside, kind_of, kinds.shape[1]), kinds.shape[1])
         if types is None:
             return None
         has, type_of = types
         outside = np.unique(kind_of[~inside])
         if parts is not None:
-            has, type_of, more = gathered(has, type_of, parts)
+            has, type_of, more = gather_parts(has, type_of, parts)
             outside = np.union1d(outside, more)
-        wanted = sums(kinds, has, outside)
+        wanted = find_sums(kinds, has, outside)
         rows = np.where(has.any(axis=1), (wanted @ kinds)[:, np.argmax(has, axis=1)], 0)
         kept, told_of = (np.asarray(rows.any(axis=axis)) for axis in (1, 0))
         labels = np.where(told_of[type_of], type_of, -1)
@@ -305,7 +307,7 @@ def _merged(tally: Tally, labels: Ints, totals: Ints, parts: Ints) -> tuple[Ints
     """Return known sums over parts of several bins: those that part no bins are added up."""
     count, many = int(parts.max(initial=-1)) + 1, len(totals)
     ends = np.column_stack([np.where(parts < 0, count, parts), np.where(labels < 0, many, labels)])
-    ends = ends[tally.sieve.occupied(tally.marks, tally.shape)] + [0, count + 1]
+    ends = ends[tally.occupied] + [0, count + 1]
     group = connect(np.concatenate([ends, [[count, count + 1 + many]]]), count + many + 2)
     wrong, own = group[count], group[count + 1 : count + 1 + many]
     kept, number = np.unique(own[own != wrong], return_inverse=True)
@@ -317,7 +319,7 @@ def _merged(tally: Tally, labels: Ints, totals: Ints, parts: Ints) -> tuple[Ints
 
 def _nothing(tally: Tally) -> list[Family]:
     """Return that bins without a cell that is counted hold no rows."""
-    empty = ~tally.sieve.occupied(tally.marks, tally.shape)
+    empty = ~tally.occupied
     if not empty.any():
         return []
     labels = np.where(empty, np.cumsum(empty) - 1, -1)

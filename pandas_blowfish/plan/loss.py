@@ -103,7 +103,7 @@ def worst_pair(matrix: Callable[[], Any], scales: Scales, graph: RecordGraph) ->
         rows = _Rows(matrix().tocsc(), scales, _parts(graph), graph.presence)
     except DomainTooLargeError:
         return WorstCase(None, MANY)
-    return rows.tried() if rows.few else rows.bound()
+    return rows.try_pairs() if rows.few else rows.bound_pairs()
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class _Rows:
         """Tell whether all pairs can be tried."""
         return len(self.public) * int(self.by_cell.nnz) <= FEW
 
-    def tried(self) -> WorstCase:
+    def try_pairs(self) -> WorstCase:
         """Return the exact loss over all pairs."""
         low, high = np.triu_indices(len(self.public), 1)
         pairs = np.column_stack([low, high])[self.public[low] == self.public[high]]
@@ -130,7 +130,7 @@ class _Rows:
         loss = edge_loss(self.by_cell, self.scales, pairs).value
         return WorstCase(None, EXACT) if isinstance(loss, float) else WorstCase(loss)
 
-    def bound(self) -> WorstCase:
+    def bound_pairs(self) -> WorstCase:
         """Return a bound on the loss over all pairs: two cells are no further apart than from any centre."""
         weights = np.array([float(1 / scale) if scale else 0.0 for scale in self.scales.values])
         weights = weights[self.scales.codes]

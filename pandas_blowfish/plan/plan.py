@@ -237,7 +237,7 @@ class Plan:
             "typical error": self._typical(),
             "exact for free": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
-            **({"public facts": self.price.said()} if self.policy.constraints else {}),
+            **({"public facts": self.price.describe()} if self.policy.constraints else {}),
         }
 
     def _why_free(self) -> str:

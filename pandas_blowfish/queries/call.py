@@ -14,18 +14,16 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
-from pandas_blowfish.plan.call_text import digested, literal
+from pandas_blowfish.plan.call_text import is_digest, literal
 from pandas_blowfish.policy.expression import MARKS
 from pandas_blowfish.queries.frames.protect import is_name
-from pandas_blowfish.queries.planner import Planner
+from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
 SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may say its number of rows
-VERBS = ("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", *SUMMED, "kmeans")
 MAX_TEXT = 1_000_000
 MAX_STEPS = 100
-SHAPES = {"marginal": (True, False, "nonnegative")}  # what `post` may be, where it may be more than a bool
 ALLOWED = "such as where('age >= 18').groupby('sex').hist('disease', epsilon=0.1)"
 LITERALS = "text, numbers, True, False, None, and lists, tuples or dicts of them"
 
@@ -78,7 +76,7 @@ class Call:
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(digested, [*said, *(named.get(key) for key in HASHED)]))
+        return not any(map(is_digest, [*said, *(named.get(key) for key in HASHED)]))
 
     def named(self, name: str | None) -> Call:
         """Return the same query kept under a name."""
@@ -108,19 +106,11 @@ class Call:
                 "it names its matrix, bins, bounds, prior or scenario by a hash: nobody can tell what to ask",
                 fix="write them out, or ask the verb in Python, where a name finds the release again.",
             )
-        steps = self.steps if isinstance(target, Planner) else self._released(target)
-        for name, given, named in steps:
+        if self.epsilon is None and not isinstance(target, Planner):
+            raise EpsilonError("epsilon", "not given", allowed="what this may cost, such as epsilon=0.1")
+        for name, given, named in self.steps:
             target = getattr(target, name)(*given, **named)
         return target
-
-    def _released(self, target: Any) -> tuple[Step, ...]:
-        """Return the steps for a protected frame, which knows by itself how many rows it has."""
-        if self.epsilon is None:
-            raise EpsilonError("epsilon", "not given", allowed="what this may cost, such as epsilon=0.1")
-        if self.verb not in SUMMED or self.arguments.get("rows") is None:
-            return self.steps
-        self.require_rows(target.plan.rows)
-        return self.but(rows=None).steps
 
     def require_rows(self, known: int | None) -> None:
         """Refuse a sum or mean that says another number of rows than is public (None where none is yet)."""
@@ -285,6 +275,6 @@ def _check(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     kept, post = named.get("name"), named.get("post", True)
     if kept is not None and not is_name(kept):
         raise ArgumentError("query", "name= is not a name", fix="printable text without blanks around it.")
-    shapes = SHAPES.get(name, (True, False))
+    shapes = (True, False, *(VERBS[name].shapes if name in VERBS else ()))
     if not any(post is each or (isinstance(each, str) and post == each) for each in shapes):
         raise ArgumentError("query", "post= is unknown", fix=f"one of {', '.join(map(repr, shapes))}.")

@@ -25,9 +25,9 @@ from pandas_blowfish.plan.clusters.grid import Grid
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import rounds
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
 from pandas_blowfish.policy.domain import Domain, integers
 

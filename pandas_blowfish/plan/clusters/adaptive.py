@@ -15,10 +15,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OneTable, OwnNoise
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -260,7 +259,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
         first = 0
         for often in self.halved:
             table = self.space.cut([2**n for n in often])
-            entries.append((shifted(table.bins_at(cells), first), 1))
+            entries.append((shift_rows(table.bins_at(cells), first), 1))
             first += table.size
         group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
         entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))

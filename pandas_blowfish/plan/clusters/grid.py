@@ -12,9 +12,8 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells

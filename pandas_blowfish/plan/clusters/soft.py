@@ -16,11 +16,10 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.linear.atoms import indicator
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -121,7 +120,7 @@ class Soft(OneTable, Synopsis):
     @cached_property
     def empty(self) -> Any:
         """Tell which groups the filter leaves no rows in."""
-        return ~self.space.whole.sieve.occupied(self.space.whole.marks, self.space.whole.shape)
+        return ~self.space.whole.occupied
 
     @property
     def proof(self) -> str:

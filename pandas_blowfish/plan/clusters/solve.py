@@ -17,8 +17,8 @@ from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.whole import PartSums, Whole
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import rounds
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.shape.simplex import exact_totals, pinned, projected, shape
 from pandas_blowfish.plan.shape.solved import Solved, without_dust

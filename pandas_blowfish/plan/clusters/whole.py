@@ -18,10 +18,9 @@ from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows, tables_matrix
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -82,7 +81,7 @@ class PartSums(OwnNoise):
         for number, total in enumerate(self.tallies):
             piece, weight = total.entries(cells)
             part = np.where(piece < 0, -1, self.part[piece])
-            entries.append((shifted(part, number * self.many), weight))
+            entries.append((shift_rows(part, number * self.many), weight))
         return columns_from(entries, len(self.scales))
 
 
@@ -261,7 +260,7 @@ class Whole(InRounds, Synopsis):
         entries: list[tuple[Ints, Ints | int]] = [(piece, 1)]
         for number, own in enumerate(self.lattices):
             weight = Total(self.tally, own).entries(cells)[1]
-            entries.append((shifted(piece, (number + 1) * self.tally.size), weight))
+            entries.append((shift_rows(piece, (number + 1) * self.tally.size), weight))
         return columns_from(entries, len(self.scales))
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:

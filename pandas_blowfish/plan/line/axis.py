@@ -185,7 +185,7 @@ def _irregular(graph: SecretGraph, marks: Ints) -> bool:
 
 def _occupied(tally: Tally, size: int) -> Ints:
     """Return the atoms that hold a counted cell, on any line."""
-    held = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, size)
+    held = tally.occupied.reshape(-1, size)
     return np.flatnonzero(held.any(axis=0))
 
 

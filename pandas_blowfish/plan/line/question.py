@@ -236,7 +236,7 @@ class Spans(Question):
         if self.kind == "all" or self.tally.condition is None:
             return self
         tally, axis = self.tally, self.axis
-        held = np.asarray(tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, self.size).any(axis=0))
+        held = np.asarray(tally.occupied.reshape(-1, self.size).any(axis=0))
         if held.all() or not held.any():
             return self
         place = np.append(0, np.cumsum(held))

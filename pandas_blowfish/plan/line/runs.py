@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line.axis import LONG, Line, wider_line
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
-from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.sensitivity import stay
+from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.sensitivity import stays_exact
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -221,7 +220,7 @@ class Nested(OneTable):
         """Return the loss over a graph that holds the edges of the line: by runs, or pair by pair."""
         own, wider = self.line, wider_line(graph, self.tally)
         if np.array_equal(own.starts, wider.starts) and own.open == wider.open:
-            if not stay(own.exact, wider.exact):
+            if not stays_exact(own.exact, wider.exact):
                 return WorstCase(None, EXACT)
             patterns = Nest(wider, self.layout).patterns().tolist()
             if not patterns or all(self.family_scales):

@@ -18,10 +18,10 @@ from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.monotone import monotone
+from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.threads import one_thread
 
 LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
 

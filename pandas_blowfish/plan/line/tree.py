@@ -13,12 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line.axis import LONG, Line
 from pandas_blowfish.plan.loss import MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shifted, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -417,7 +416,7 @@ class Tree(OneTable):
         found, (group, atom) = [], np.divmod(bins, self.line.size)
         for column in np.flatnonzero(bins >= 0).tolist():
             own = self._row_of[self.forest.above(int(atom[column]))]
-            rows = shifted(own, int(group[column]) * len(self.rows))
+            rows = shift_rows(own, int(group[column]) * len(self.rows))
             found.append((np.full(len(rows), columns[column]), rows, np.full(len(rows), sign)))
         part = np.where(bins < 0, -1, group * (int(self.line.pieces.max(initial=-1)) + 1))
         part = np.where(bins < 0, -1, part + self.line.pieces[np.maximum(atom, 0)])

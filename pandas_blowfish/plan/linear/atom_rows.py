@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.linear.atoms import Atoms, indicator
 from pandas_blowfish.plan.linear.estimator import Estimator, estimator
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells

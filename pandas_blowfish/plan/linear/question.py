@@ -203,7 +203,7 @@ class Queries(Question):
         scales = np.array([float(scale) for scale in woven.scales])
         rows = rows[scales > 0] / scales[scales > 0][:, None]
         rows = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
-        occupied = self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+        occupied = self.tally.occupied
         both = np.unique(np.column_stack([atoms.of_bin, of_bin])[occupied], axis=0)
         over = np.zeros((len(rows), atoms.count + 1))  # the last is what no atom holds
         over[:, both[:, 0]] = rows[:, both[:, 1]]
@@ -277,7 +277,7 @@ def _occupied(tally: Tally, labels: Ints, weights: Any) -> tuple[Ints, Any]:
     """Return runs and the queries over them without the runs that a filter leaves empty everywhere."""
     if tally.condition is None:
         return labels, weights
-    cells = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, len(labels)).any(axis=0)
+    cells = tally.occupied.reshape(-1, len(labels)).any(axis=0)
     held = np.zeros(weights.shape[1], dtype=bool)
     held[labels[cells & (labels >= 0)]] = True
     place = np.append(np.where(held, np.cumsum(held) - 1, -1), -1)

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_loss, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -123,7 +122,7 @@ class Identity(OneTable):
         """Return the columns of the matrix at some cells: a bin, and the total that it belongs to."""
         bins = self.tally.bins_at(cells)
         total = np.where(bins < 0, -1, self.parts.total_of[bins])
-        return columns_from([(bins, 1), (shifted(total, self.tally.size), 1)], len(self.scales))
+        return columns_from([(bins, 1), (shift_rows(total, self.tally.size), 1)], len(self.scales))
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the answers: the unbiased ones, or the nearest of the right shape."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
 from pandas_blowfish.plan.tables.level_search import Leveled
 from pandas_blowfish.plan.tables.scaling import Weighted
 from pandas_blowfish.plan.tally import Tally
@@ -171,7 +171,7 @@ class Levels(Weighted):
         entries: list[tuple[Ints, Ints | int]] = []
         first = 0
         for table in self._tables:
-            entries.append((shifted(table.bins_at(cells), first), 1))
+            entries.append((shift_rows(table.bins_at(cells), first), 1))
             first += table.size
         return columns_from(entries, len(self.scales))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.pareto import maximal
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.ladder import Ladder
 from pandas_blowfish.plan.tables.sensitivity import changes
 from pandas_blowfish.plan.tables.weights import best_weights

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, optimised
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual, Table
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
-from pandas_blowfish.plan.threads import one_thread
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -142,7 +142,7 @@ class Marginals(Question):
         if self.condition is None:
             return None
         own = self.table(places)
-        found = own.sieve.occupied(own.marks, own.shape).reshape([self.sizes[place] for place in places])
+        found = own.occupied.reshape([self.sizes[place] for place in places])
         return None if found.all() else found
 
     def table(self, places: Places, parts: Sequence[Ints] | None = None) -> Tally:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
 from pandas_blowfish.plan.tables.cover import Cover
 from pandas_blowfish.plan.tables.scaling import Weighted
 from pandas_blowfish.plan.tally import Tally
@@ -193,7 +193,7 @@ class Residual(Weighted):
             if number < len(self.tables) and self.tables[number].folded:
                 bins, value = self._folded(self.tables[number], bins)
                 size = math.prod(self.shapes[number])
-            entries.append((shifted(bins, first), value))
+            entries.append((shift_rows(bins, first), value))
             first += size
         return columns_from(entries, len(self.scales))
 

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.domain import Domain
 

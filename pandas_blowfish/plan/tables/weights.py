@@ -14,7 +14,7 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.pareto import is_maximal
-from pandas_blowfish.plan.threads import one_thread
+from pandas_blowfish.plan.shape.one_thread import one_thread
 
 FINEST = 1_000  # weights are whole numbers up to this
 LOGS = (-14.0, 4.0)  # between which logarithms of weights are searched

@@ -15,7 +15,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.law import reach, variance
+from pandas_blowfish.plan.scales import reach, variance
 from pandas_blowfish.plan.shape.agree import settled
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally

@@ -16,10 +16,9 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.policy.attribute import Attribute
@@ -134,7 +133,7 @@ class Sums(OneRound):
     @cached_property
     def occupied(self) -> NDArray[np.bool_]:
         """Return which groups the filter leaves any rows in."""
-        return self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+        return self.tally.occupied
 
     @property
     def form(self) -> dict[str, Any]:
@@ -296,7 +295,7 @@ class Sums(OneRound):
         entries: list[tuple[Ints, Ints | int]] = []
         for number, total in enumerate(self.totals):
             group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
-            entries.append((shifted(group, number * self.tally.size), weight))
+            entries.append((shift_rows(group, number * self.tally.size), weight))
         return columns_from(entries, len(self.scales))
 
     def _all_rows(self, column: Column) -> bool:

@@ -43,7 +43,7 @@ def _asks(planner):
 def _counts(plan, most, seed):
     """Return random counts of whole lines, and which atoms a filter leaves rows in."""
     tally = plan.asked[plan.way].tally
-    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    occupied = tally.occupied
     counts = np.where(occupied, np.random.default_rng(seed).integers(0, most, tally.size), 0)
     return counts.reshape(-1, 12), occupied.reshape(-1, 12).any(axis=0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.measure import _add_noise
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.linear import atom_rows as strategy_module
 from pandas_blowfish.plan.linear import optimise
@@ -65,7 +65,7 @@ def test_answers_are_unbiased_with_the_variance_planned(cells, secret, strategy)
     with bf.testing.replay(7):
         found = np.array(
             [
-                plan.measurement.solve(_add_noise(plan.measurement, exact, plan.cost), post=False).answers
+                plan.measurement.solve(add_noise(plan.measurement, exact, plan.cost), post=False).answers
                 for _ in range(3_000)
             ]
         )
@@ -84,7 +84,7 @@ def test_shaped_answers_are_possible(strategy):
 
     for seed in range(20):
         with bf.testing.replay(seed):
-            values = _add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
+            values = add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
         answers = plan.measurement.solve(values, post=True).answers
 
         assert answers.min() >= -1e-6
@@ -115,7 +115,7 @@ def test_the_rest_of_a_total_is_not_negative(limit, monkeypatch):
         plan = policy.plan.workload(np.eye(3, 9, dtype=int), "x", epsilon="1/100", strategy=strategy)
         for seed in range(10):
             with bf.testing.replay(seed):
-                values = _add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
+                values = add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
             answers = plan.measurement.solve(values, post=True).answers
 
             assert answers.min() >= 0
@@ -133,7 +133,7 @@ def test_queries_alone_keep_their_sign(monkeypatch):
 
     for seed in range(10):
         with bf.testing.replay(seed):
-            values = _add_noise(plan.measurement, np.zeros(len(plan.scales), dtype=np.int64), plan.cost)
+            values = add_noise(plan.measurement, np.zeros(len(plan.scales), dtype=np.int64), plan.cost)
         plain, shaped = (plan.measurement.solve(values, post=post) for post in (False, True))
 
         assert shaped.answers[0] == max(plain.answers[0], 0)

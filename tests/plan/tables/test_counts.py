@@ -10,10 +10,9 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UnknownStrategyError, UnsoundPlanError
 from pandas_blowfish.plan import choose
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import columns_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tables.counts import STRATEGIES, Counts
 from pandas_blowfish.plan.tally import Tally, tally

@@ -72,7 +72,7 @@ def test_still_nodes_are_exact_and_finest(case):
 @pytest.mark.parametrize("case", CASES)
 def test_variances_are_those_of_the_estimates(case):
     """Estimates are linear in what was measured: their variances, from unit vectors, are the stated ones."""
-    from pandas_blowfish.plan.law import variance
+    from pandas_blowfish.plan.scales import variance
 
     plan = policy_of(case).plan.range(["a", "b"], every_box(), strategy="hierarchical", epsilon="3/2")
     spread = np.array([variance(scale) for scale in plan.scales])

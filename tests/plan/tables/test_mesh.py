@@ -9,7 +9,7 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -9,8 +9,8 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("a", 0, 1), integers("b", 0, 2), integers("c", 0, 1), integers("d", 0, 3)))
