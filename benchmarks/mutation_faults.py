@@ -32,11 +32,11 @@ from pandas_blowfish.plan.line import runs as nested
 from pandas_blowfish.plan.linear import atom_rows as linear
 from pandas_blowfish.plan.linear import sensitivity as links
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tables import effects as tables
 from pandas_blowfish.plan.tables import identity, levels, mesh, residual
 from pandas_blowfish.plan.tables import mesh_lines as crossings
-from pandas_blowfish.plan.tables import scaling as tables
 from pandas_blowfish.plan.tables import sensitivity as changes
-from pandas_blowfish.plan.tables.mesh_lines import Lines
+from pandas_blowfish.plan.tables.mesh_lines import MeshLines
 from pandas_blowfish.plan.totals import sensitivity as shifts
 from pandas_blowfish.plan.totals import sensitivity as stretch
 from pandas_blowfish.plan.totals import sums as totals
@@ -104,10 +104,10 @@ for _name in ("identity", "ordered", "hierarchical", "ordered_hierarchical", "ha
     scale_faults(nested.Nested, "family_scales", LINES, f"runs ({_name})", f"ranges, {_name}")
 scale_faults(dawa.Dawa, "bucket_scale", LINES, "dawa, totals", "ranges, dawa")
 scale_faults(dawa.Dawa, "partition_scale", LINES, "dawa, partition", "ranges, dawa")
-scale_faults(tables.Weighted, "table_scales", TABLES, "residual", "marginals, residual")
-scale_faults(tables.Weighted, "table_scales", TABLES, "even", "marginals, even")
-scale_faults(tables.Weighted, "table_scales", TABLES, "one joint table", "marginals, joint")
-scale_faults(tables.Weighted, "table_scales", TABLES, "levels", "boxes, levels")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "residual", "marginals, residual")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "even", "marginals, even")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "one joint table", "marginals, joint")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "levels", "boxes, levels")
 for _name in ("identity", "direct", "optimised"):
     scale_faults(linear.Linear, "scale", WORK, f"linear ({_name})", f"workload, {_name}")
 scale_faults(nested.Nested, "family_scales", WORK, "woven", "workload, ordered")
@@ -120,7 +120,7 @@ scale_faults(
     totals.Sums, "total_scales", TOTALS, "geomean", "geomean", tests="tests/privacy/test_total_loss.py"
 )
 scale_faults(identity.Identity, "scale", CLUSTERS, "grid", "clusters, grid")
-scale_faults(soft.Soft, "scale", CLUSTERS, "soft bins", "clusters, soft")
+scale_faults(soft.SoftBins, "scale", CLUSTERS, "soft bins", "clusters, soft")
 scale_faults(adaptive.Adaptive, "round_scales", CLUSTERS, "adaptive", "clusters, adaptive")
 scale_faults(whole.Whole, "column_scales", CLUSTERS, "whole", "clusters, whole")
 
@@ -147,11 +147,11 @@ for _owner, _said, _family, _case in (
     (identity.Identity, "identity", COUNTS, "hist"),
     (nested.Nested, "runs", LINES, "ranges, hierarchical"),
     (tree.Tree, "tree", LINES, "ranges, tree"),
-    (tables.Weighted, "residual", TABLES, "marginals, residual"),
+    (tables.EffectTables, "residual", TABLES, "marginals, residual"),
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "mean", TOTALS, "mean"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
 ):
@@ -171,7 +171,7 @@ for _owner, _said, _family, _case, _file in (
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh", "mesh"),
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
     (totals.Sums, "sums", TOTALS, "sum", "total"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft", "soft"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft", "soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
 ):
@@ -403,7 +403,7 @@ def _(patch: Patches) -> None:
     def scales(old: Any, own: Any) -> Any:
         return tuple(Fraction(int(most)) / own.epsilon for most in own.losses.max(axis=0))
 
-    patch.wrap(tables.Weighted, "table_scales", scales)
+    patch.wrap(tables.EffectTables, "table_scales", scales)
 
 
 @fault("edges change one column at a time", TABLES, "marginals, residual", "marginals, even")
@@ -462,7 +462,7 @@ def _(patch: Patches) -> None:
 
 @fault("mesh: flows are halved", TABLES, "boxes, mesh")
 def _(patch: Patches) -> None:
-    patch.wrap(Lines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
+    patch.wrap(MeshLines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
 
 
 # workloads

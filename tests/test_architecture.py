@@ -193,22 +193,16 @@ MOST_MODULES = 14  # of a folder, besides its __init__
 SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every question family
 ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 # folders and names that are still to be put right; each is taken off when it is
-CROWDED = {"", "plan", "plan/line", "plan/tables"}  # "": the public face
-STEMS = {"dask", "tally", "cells"}
+CROWDED = {"", "plan"}  # "": the public face
+STEMS = {"dask", "tally"}
 CLASSES = {
     "Sums",
-    "Steps",
     "Reach",
-    "Table",
-    "Line",
-    "Boxes",
     "Grid",
-    "Weighted",
-    "Lines",
 }
 ALIKE = {
     *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
-    *(("quantile", "quantiles"), ("scales", "scaling"), ("solve", "solved")),
+    ("solve", "solved"),
 }
 
 

@@ -15,7 +15,7 @@ from oracle.neighbours import true_loss, true_sensitivity
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import counted
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.kernel.measure import _in_rounds
+from pandas_blowfish.kernel.measure import _measure_rounds
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
@@ -277,12 +277,13 @@ def test_every_round_has_its_noise(strategy):
     domain = Domain((integers("x", 0, 63), integers("y", 0, 3)))
     policy = bf.Policy(domain, secrets={"x": secret})
     planner = policy.plan.where(where) if where else policy.plan
-    staged = planner.kmeans("x", 2, strategy=strategy, epsilon="1/3").measurement
+    plan = planner.kmeans("x", 2, strategy=strategy, epsilon="1/3")
+    staged = plan.measurement
     frame = pd.DataFrame({"x": [5, 6, 40] * 100, "y": [0, 1, 3] * 100})
     squares = {}
 
     for _ in range(150):
-        drawn = _in_rounds(staged, frame, UNCHECKED, Fraction(1), Fraction(1), clip=False)
+        drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
             noise = own - step.apply(counted(frame, step.tallies, clip=False))
             codes = step.scales.codes

@@ -14,11 +14,11 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.protocol import InRounds, OneTable, OwnNoise
-from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, shared
+from pandas_blowfish.plan.protocol import InRounds, OwnNoise
+from pandas_blowfish.plan.query_rows import columns_from
 from pandas_blowfish.plan.scales import Scales, variance
-from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
+from pandas_blowfish.plan.sensitivity import exact_parts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -80,14 +80,14 @@ class HalvedBoxes(OwnNoise):
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive(InRounds, OneTable, Synopsis):
+class Adaptive(InRounds, Synopsis):
     """Boxes, halved where rows are.
 
     Attributes:
         space: What is clustered.
         halved: How often each column is halved before each round.
         round_changes: The largest L1 change of all counts of each round's boxes.
-        exact: Which numbers of rows of groups no edge changes.
+        known: The exact numbers of rows of groups.
         epsilon: What may be lost.
         distortion: What is expected to be added.
 
@@ -105,7 +105,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
     space: Space
     halved: tuple[tuple[int, ...], ...]
     round_changes: tuple[Fraction, ...]
-    exact: ExactParts
+    known: Known
     epsilon: Fraction
     distortion: float
 
@@ -123,7 +123,8 @@ class Adaptive(InRounds, OneTable, Synopsis):
     ) -> Adaptive:
         """Return the rounds under a graph projected on the space's columns."""
         changes = tuple(tally_sensitivity(graph, space.cut([2**n for n in often])) for often in halved)
-        return cls(space, halved, changes, exact_parts(graph, space.whole), epsilon, distortion)
+        known = Known((space.whole,), exact_parts(graph, space.whole))
+        return cls(space, halved, changes, known, epsilon, distortion)
 
     @cached_property
     def tally(self) -> Tally:
@@ -142,22 +143,20 @@ class Adaptive(InRounds, OneTable, Synopsis):
         return tuple(change * noisy / self.epsilon for change in self.round_changes)
 
     @property
-    def known(self) -> Known:
-        """Return the exact numbers of rows."""
-        return Known((self.space.whole,), self.exact)
-
-    @property
     def largest(self) -> int:
         """Return a bound on the scales of all rounds."""
         return math.ceil(max(self.round_scales))
 
     @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a box: those of each round, all of them, then exact numbers of rows."""
-        sizes = [self.space.lots * 2 ** sum(often) for often in self.halved]
-        many = [*sizes, len(self.known.scales)]
-        codes = np.repeat(np.arange(len(many), dtype=np.int8), many)
-        return Scales([*self.round_scales, Fraction(0)], codes)
+    def queries(self) -> Stack:
+        """Return all boxes of all rounds, then exact numbers of rows."""
+        every = [self._boxes(n, np.arange(math.prod(self.cuts(n)))) for n in range(len(self.halved))]
+        return Stack(self.domain, (*every, self.known))
+
+    def _boxes(self, number: int, chosen: Ints) -> HalvedBoxes:
+        """Return some boxes of a round."""
+        cuts = self.cuts(-1), self.cuts(number)
+        return HalvedBoxes((self.tally,), *cuts, chosen, self.round_scales[number])
 
     @property
     def proof(self) -> str:
@@ -202,7 +201,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
         number = len(values) - 1
         if number == len(self.halved) or not len(chosen):
             return None
-        return HalvedBoxes((self.tally,), self.cuts(-1), self.cuts(number), chosen, self.round_scales[number])
+        return self._boxes(number, chosen)
 
     def going_on(self, number: int, noisy: Ints) -> Ints:
         """Return which boxes of a round are halved again, by their noisy counts."""
@@ -234,37 +233,6 @@ class Adaptive(InRounds, OneTable, Synopsis):
             [axis[code] for axis, code in zip(self.space.centres(runs), codes, strict=True)]
         )
 
-    def apply(self, counts: Ints) -> Ints:
-        """Return the exact count of every box of every round, then exact numbers of rows."""
-        sizes = range(len(self.halved))
-        every = [
-            HalvedBoxes(
-                (self.tally,), self.cuts(-1), self.cuts(n), np.arange(math.prod(self.cuts(n))), Fraction(0)
-            ).apply(counts)
-            for n in sizes
-        ]
-        return np.concatenate([*every, self.known.apply(counts.reshape(self.space.lots, -1).sum(axis=1))])
-
-    def matrix(self) -> Any:
-        """Return all boxes of all rounds, then exact numbers of rows, x cells, scipy sparse."""
-        from scipy.sparse import vstack
-
-        tallies = [self.space.cut([2**n for n in often]) for often in self.halved]
-        tables = tables_matrix(self.domain, [*tallies, self.space.whole])
-        return vstack([*tables[:-1], *self.known.rows(tables[-1])]).tocsr()
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of `matrix` at some cells: a box per round, then the exact number of rows."""
-        entries: list[tuple[Ints, Ints | int]] = []
-        first = 0
-        for often in self.halved:
-            table = self.space.cut([2**n for n in often])
-            entries.append((shift_rows(table.bins_at(cells), first), 1))
-            first += table.size
-        group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
-        entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))
-        return columns_from(entries, len(self.scales))
-
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the answers: the unbiased ones, or the nearest of the right shape."""
         from pandas_blowfish.plan.clusters.solve import solve_adaptive  # here: solving needs the strategies
@@ -273,7 +241,7 @@ class Adaptive(InRounds, OneTable, Synopsis):
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""
-        if not still_exact(self.space.whole, self.exact, graph):
+        if not still_exact(self.space.whole, self.known.exact, graph):
             return None
         lost = Fraction(0)
         for often, scale in zip(self.halved, self.round_scales, strict=True):

@@ -8,17 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
-from pandas_blowfish.plan.clusters.synopsis import Synopsis
-from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
 from pandas_blowfish.plan.protocol import InRounds, Round
-from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:
@@ -88,10 +82,10 @@ class Counted(InRounds, Synopsis):
         share = SHARE if self.count.sensitivity else 0
         return PROOF.format(share=share, count=self.count.proof, then=self.then.proof)
 
-    @property
-    def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return what rows are gathered into."""
-        return (self.count.tally, *self.then.tallies)
+    @cached_property
+    def queries(self) -> Stack:
+        """Return the count, then what would follow; what is checked is each round as it comes."""
+        return Stack(self.domain, (self.count, self.then))
 
     @property
     def sensitivity(self) -> Fraction:
@@ -101,13 +95,6 @@ class Counted(InRounds, Synopsis):
         is charged, whatever the one for the usual number of rows needs.
         """
         return self.count.sensitivity + max(Fraction(self.then.sensitivity), self.change)
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Return the scales of the count, then of what would follow."""
-        first, then = self.count.scales, self.then.scales
-        codes = np.concatenate([first.codes, then.codes + len(first.values)])
-        return Scales([*first.values, *then.values], codes)
 
     @property
     def form(self) -> dict[str, Any]:
@@ -124,22 +111,11 @@ class Counted(InRounds, Synopsis):
         """Return the variance of a cluster's size, if there are as many rows as usual."""
         return float(self.then.size_variance)
 
-    def apply(self, counts: Ints) -> Ints:
-        """Return the exact count, then the exact rows of what would follow."""
-        size = self.count.tally.size
-        return np.concatenate([self.count.apply(counts[:size]), self.then.apply(counts[size:])])
-
     def matrix(self) -> Any:
         """Return the count, then what would follow, x cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([self.count.matrix(), self.then.matrix()]).tocsr()
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of `matrix` at some cells; what is checked is each round as it comes."""
-        from scipy.sparse import vstack
-
-        return vstack([self.count.columns(cells), self.then.columns(cells)], format="csc")
 
     def loss_over(self, edges: Callable[[], Ints]) -> None:
         """Return None: what follows depends on the noisy count."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.linear.atoms import indicator
 from pandas_blowfish.plan.protocol import OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from, exact_rows
 from pandas_blowfish.plan.scales import Scales
@@ -55,9 +54,3 @@ class Known(OwnNoise):
     def rows_at(self, bins: Ints, first: int) -> Ints:
         """Return the row of each bin, -1 for none, rows beginning at `first`; no bin has two."""
         return exact_rows(bins, self.exact, first)
-
-    def rows(self, table: Any) -> list[Any]:
-        """Return these as rows over cells, from those of the bins."""
-        alone = np.where(self.exact.alone, np.cumsum(self.exact.alone) - 1, -1)
-        ways = ((alone, int(self.exact.alone.sum())), (self.exact.total_of, self.exact.totals))
-        return [indicator(of, many) @ table for of, many in ways]

@@ -203,7 +203,7 @@ class Clustering(Question):
                 continue
             found = Soft.build(policy, space, known, nodes, parts, epsilon)
             signal = (
-                rows * 2 * _finite(epsilon) * float(found.total / found.sensitivity)
+                rows * 2 * _finite(epsilon) * float(found.queries.total / found.sensitivity)
                 if found.sensitivity
                 else EXACTLY
             )

@@ -90,7 +90,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     From the last round up a box's own count and the sum of its halves are averaged by their variances; from
     the first down, what the halves differ from their box is dealt out to them by theirs.
     """
-    steps = rounds(adaptive, values)
+    steps, exact = rounds(adaptive, values), adaptive.known.exact
     known, levels = steps[0][1], [(step, noisy) for step, noisy in steps[1:] if isinstance(step, HalvedBoxes)]
     goes = [adaptive.going_on(number, noisy) for number, (_, noisy) in enumerate(levels)]
     parents = [
@@ -107,7 +107,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
         share = own[halved] / np.maximum(own[halved] + wide[halved], 1e-300)
         found[number][halved] += share * (sums - found[number])[halved]
         spread[number][halved] *= 1 - share
-    total_of, totals = exact_totals(adaptive.exact.alone, adaptive.exact.total_of, known)
+    total_of, totals = exact_totals(exact.alone, exact.total_of, known)
     of = total_of[levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))]
     found[0] = pinned(found[0], of, totals, spread[0])
     for number, parent in enumerate(parents):
@@ -122,7 +122,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     points = [adaptive.points(number, own) for number, own in enumerate(chosen)]
     counts = [each[own] for each, own in zip(found, left, strict=True)]
     first = levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))
-    alone = np.where(adaptive.exact.alone[first], of, -1)
+    alone = np.where(exact.alone[first], of, -1)
     every = np.concatenate(group), np.concatenate(points), np.concatenate(counts)
     return Leaves(every[0], every[1], every[2], left, parents, spread, alone)
 
@@ -167,7 +167,7 @@ def _ordered(space: Space, lots: list[Lot]) -> Clustered:
 
 def solve_grid(measurement: Grid, values: Ints, post: bool | str, given: Given | None) -> Clustered:
     """Return clusters of the bins of a grid, smoothed."""
-    space, own = measurement.space, measurement.counts
+    space, own = measurement.space, measurement.queries
     plain = solve_counts(own, values, False, given).answers
     if given is not None and given.over(own.tally):
         counts = solve_counts(own, values, True, given).answers
@@ -193,12 +193,13 @@ def solve_grid(measurement: Grid, values: Ints, post: bool | str, given: Given |
 def solve_soft(measurement: Soft, values: Ints, post: bool | str, given: Given | None) -> Clustered:
     """Return clusters of narrow bins that soft ones were sharpened to."""
     del given  # soft bins are none whose counts a fact could tell
-    space, nodes = measurement.space, measurement.nodes
+    space, soft, exact = measurement.space, measurement.queries, measurement.queries.known.exact
+    nodes = soft.nodes
     many = int(np.prod(nodes))
-    noisy = values[: many * space.lots] / measurement.total
-    total_of, totals = exact_totals(measurement.exact.alone, measurement.exact.total_of, values[len(noisy) :])
+    noisy = values[: many * space.lots] / soft.total
+    total_of, totals = exact_totals(exact.alone, exact.total_of, values[len(noisy) :])
     plain = pinned(noisy, np.repeat(total_of, many), totals)
-    occupied = np.repeat(~measurement.empty, many)
+    occupied = np.repeat(~soft.empty, many)
     counts = projected(plain, np.repeat(total_of, many), occupied, space.lots).reshape(space.lots, *nodes)
     bins = narrow_bins(nodes, space.cells)
     runs = [each_run(cells, own) for cells, own in zip(space.cells, bins, strict=True)]
@@ -208,7 +209,7 @@ def solve_soft(measurement: Soft, values: Ints, post: bool | str, given: Given |
         for axis, places, own in zip(axes, space.places, nodes, strict=True)
     ]
     points, nodes_at = points_of(axes), measurement.points()
-    noise = variance(measurement.scale) / measurement.total**2
+    noise = variance(soft.scale) / soft.total**2
     found = []
     for lot in range(space.lots):
         narrow = sharpened(counts[lot], maps)
@@ -233,7 +234,7 @@ def solve_adaptive(measurement: Adaptive, values: Ints, post: bool | str, given:
     """Return clusters of the boxes that were not halved again."""
     del given  # boxes may be halved across what a fact tells
     space, boxes = measurement.space, leaves(measurement, values)
-    counts = boxes.shaped(measurement.exact)
+    counts = boxes.shaped(measurement.known.exact)
     centres, cluster = [], np.zeros(len(counts), dtype=np.int64)
     for lot in range(space.lots):
         mine = np.flatnonzero(boxes.group == lot)

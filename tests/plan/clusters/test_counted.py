@@ -65,7 +65,7 @@ def test_a_public_number_of_rows_costs_nothing():
     counted = policy.plan.where("y == 1").kmeans("x", 3, epsilon=1).measurement
 
     assert list(counted.count.scales) == [0] * len(counted.count.scales)
-    assert counted.chosen(np.array([9])).counts.epsilon == 1
+    assert counted.chosen(np.array([9])).queries.epsilon == 1
     assert "0 of epsilon" in counted.proof
 
 

@@ -126,7 +126,7 @@ def test_shaped_counts_are_counts(secrets):
         values, _, _ = run(adaptive, random.Random(seed))
         found = leaves(adaptive, values)
 
-        counts = found.shaped(adaptive.exact)
+        counts = found.shaped(adaptive.known.exact)
 
         assert (counts >= 0).all()
         assert counts.sum() == pytest.approx(3 * adaptive.tally.size)
