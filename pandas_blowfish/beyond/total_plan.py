@@ -54,7 +54,7 @@ class TotalPlan(Plan):
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
         told = {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
-        return {name: value for name, value in told.items() if name != "exact for free"}
+        return {name: value for name, value in told.items() if name != "exact, costs nothing"}
 
 
 def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
