@@ -70,7 +70,7 @@ def share(part: Fraction, whole: Fraction) -> float:
     return float(min(max(part / whole, Fraction(0)), Fraction(1))) if whole > 0 else 1.0
 
 
-def joined(*parts: Html) -> Html:
+def join(*parts: Html) -> Html:
     """Return markup put together."""
     return Html("".join(parts))
 
@@ -120,17 +120,17 @@ def data_table(
         for row in rows
     ]
     table = _table(caption, element("thead", head), element("tbody", *body))
-    return joined(table, note(more)) if more else table
+    return join(table, note(more)) if more else table
 
 
-def bar(spent: Fraction, total: Fraction, said: str) -> Html:
+def budget_bar(spent: Fraction, total: Fraction, said: str) -> Html:
     """Return a bar of what is spent of a total; what it shows is also its name, and written beside it."""
     over = spent > total
     stripes = "repeating-linear-gradient(45deg,currentColor 0 4px,transparent 4px 8px)"
     fill = f"height:100%;width:{100 * share(spent, total):.1f}%;opacity:.65;background:"
     inner = element("div", style=fill + (stripes if over else "currentColor"))
     box = f"height:.8em;max-width:24em;border:{_LINE};border-radius:3px;overflow:hidden;margin:.3em 0"
-    return joined(
+    return join(
         element("div", inner, role="img", aria_label=one_line(said, 400), style=box),
         element("div", safe(said, 400), aria_hidden="true"),
     )
@@ -152,7 +152,7 @@ def paragraph(text: str, most: int = 4_000) -> Html:
     return element("p", safe(text, most), style="margin:.3em 0;max-width:60em")
 
 
-def folded(summary: str, *parts: Html) -> Html:
+def fold(summary: str, *parts: Html) -> Html:
     """Return parts that are opened by a click, or by the keyboard."""
     return element(
         "details",

@@ -76,7 +76,7 @@ class Receipt(dict[str, Any]):
         parts = self.parts()
         technical = parts.pop("technical", {})
         tables = [markup.facts_table(stated, part) for part, stated in parts.items()]
-        tables += [markup.folded("technical", markup.facts_table(technical))] if technical else []
+        tables += [markup.fold("technical", markup.facts_table(technical))] if technical else []
         verify = "ledger.verify(release.blowfish.receipt) compares it with the ledger."
         return markup.card("Receipt", *tables, markup.note(verify))
 

@@ -24,7 +24,7 @@ NAME = "CASE WHEN json_valid(body) THEN json_extract(body, '$.name') END"  # nul
 CHARGE = "CASE WHEN json_valid(body) THEN json_extract(body, '$.charge') END"
 
 
-def located(path: str | os.PathLike[str] | None) -> str:
+def locate(path: str | os.PathLike[str] | None) -> str:
     """Return where a chain is: a new one in memory, a known one in memory, or a file's absolute path."""
     where = memory() if path is None else str(os.fspath(path))
     if where == ":memory:":

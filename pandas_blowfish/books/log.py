@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from pandas_blowfish.books.database import close, located, memory, transaction
+from pandas_blowfish.books.database import close, locate, memory, transaction
 from pandas_blowfish.errors import LedgerKeyError, LedgerTamperedError
 
-__all__ = ["Entry", "append", "canonical", "close", "every", "located", "memory", "replay", "select"]
+__all__ = ["Entry", "append", "canonical", "close", "every", "locate", "memory", "replay", "select"]
 __all__ += ["body_of", "confirm", "follows_hash", "redaction", "seal_answer", "transaction"]
 
 

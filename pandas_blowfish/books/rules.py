@@ -9,8 +9,9 @@ from fractions import Fraction
 from sqlite3 import Connection
 from typing import Literal
 
+from pandas_blowfish.books.balance import cost_of
+from pandas_blowfish.books.budget import Dataset
 from pandas_blowfish.books.log import every, select
-from pandas_blowfish.books.state import Dataset, cost
 from pandas_blowfish.errors import InsufficientBudgetError, OnceError
 
 Rule = Literal["apart", "once"]
@@ -56,4 +57,4 @@ def beside(connection: Connection, dataset: str) -> int | None:
 def _charged(connection: Connection, dataset: str) -> bool:
     """Tell whether a dataset has had a release that was not free."""
     charges = every(connection, "dataset = ? AND kind = 'charge'", dataset)
-    return any(cost(entry) for entry in charges)
+    return any(cost_of(entry) for entry in charges)

@@ -104,7 +104,7 @@ def new_binding(master: bytes, dataset: str) -> tuple[dict[str, str], str]:
     return {"id": fingerprint(master), "salt": salt}, keyed_digest(master, "dataset", salt, dataset)
 
 
-def keyed(location: str, dataset: str, binding: Mapping[str, Any]) -> dict[str, Any]:
+def with_key(location: str, dataset: str, binding: Mapping[str, Any]) -> dict[str, Any]:
     """Return a binding with the dataset's own key in it, as `seal.unsealed` takes it.
 
     Raises:

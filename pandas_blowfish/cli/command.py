@@ -65,5 +65,5 @@ def _fail(error: BaseException, screen: Screen) -> int:
     if screen.as_json:
         screen.finish({"error": exits.document(error), **({"done": done} if done else {})})
     else:
-        print(f"pandas-blowfish: {exits.told(error)}", file=sys.stderr)
+        print(f"pandas-blowfish: {exits.describe_error(error)}", file=sys.stderr)
     return exits.code_of(error)

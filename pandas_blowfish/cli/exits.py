@@ -74,7 +74,7 @@ def code_of(error: BaseException) -> int:
     return next((code for kinds, code in _CODES if isinstance(error, kinds)), UNEXPECTED)
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error in words: its own, as the shell says them, or its type, for others may quote rows."""
     if isinstance(error, errors.BlowfishError):
         return message_in_shell(str(error))
@@ -89,7 +89,7 @@ def told(error: BaseException) -> str:
 
 def document(error: BaseException) -> dict[str, Any]:
     """Return an error as plain data: type, message, exit code and its facts."""
-    out = {"type": type(error).__name__, "message": told(error), "exit": code_of(error)}
+    out = {"type": type(error).__name__, "message": describe_error(error), "exit": code_of(error)}
     ours = vars(error) if isinstance(error, errors.BlowfishError) else {}
     facts = {
         key: in_shell(value) if key in ("allowed", "fix") and isinstance(value, str) else _plain(value)
@@ -99,7 +99,7 @@ def document(error: BaseException) -> dict[str, Any]:
     return {**out, "facts": {key: value for key, value in facts.items() if value is not None}}
 
 
-def advised(error: Error, fix: str) -> Error:
+def with_fix(error: Error, fix: str) -> Error:
     """Return an error with another fix in its message."""
     lines = [line for line in str(error).split("\n") if not line.startswith("  fix: ")]
     error.args = ("\n".join([*lines, f"  fix: {fix}"]), *error.args[1:])

@@ -16,7 +16,7 @@ import pandas as pd
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.cli import exits, outputs
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.errors import ArgumentError, DataFileError, LedgerTamperedError
 from pandas_blowfish.release import receipt_of
 
@@ -55,7 +55,7 @@ def ledger(given: Namespace, screen: Screen) -> int:
         screen.say(f"{name}: spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
         if budget.closed is not None:
             screen.say(f"  closed: {budget.closed}")
-    screen.say(f"\n{shown(_lines(entries))}")
+    screen.say(f"\n{format_table(_lines(entries))}")
     if verified:
         agree = "1 receipt agrees" if len(receipts) == 1 else f"{len(receipts)} receipts agree"
         more = f", and {agree}" if receipts else ""
@@ -101,7 +101,7 @@ def report(given: Namespace, screen: Screen) -> int:
         book.verify()
     except LedgerTamperedError as error:
         if not screen.as_json:
-            screen.note(f"pandas-blowfish: {exits.told(error)}")
+            screen.note(f"pandas-blowfish: {exits.describe_error(error)}")
         screen.finish({"out": made, "verified": False, "error": exits.document(error)})
         return exits.code_of(error)
     screen.finish({"out": made, "verified": True})

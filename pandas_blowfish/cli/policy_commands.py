@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.phrases import in_shell
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.measure import require_drawable
@@ -74,7 +74,7 @@ def check(given: Namespace, screen: Screen) -> int:
         found.loc[facts, "status"] = "the rows do not agree with this fact"  # the words hold counts
     else:
         screen.note(PRIVATE)
-    screen.say(shown(found))
+    screen.say(format_table(found))
     screen.finish({"ok": fine, "private": not given.quiet, "check": found})
     return exits.OK if fine else exits.REFUSED
 
@@ -126,7 +126,7 @@ def plan(given: Namespace, screen: Screen) -> int:
         screen.note("such noise is too large to be drawn: `release` refuses this; ask with a larger epsilon")
     if given.candidates:
         screen.say()
-        screen.say(shown(made.candidates))
+        screen.say(format_table(made.candidates))
         found["candidates"] = made.candidates
     screen.finish(found)
     return exits.OK

@@ -23,7 +23,7 @@ from pandas_blowfish.cli.jobs import Job, read_job
 from pandas_blowfish.cli.locks import alone, unbroken
 from pandas_blowfish.cli.policy_commands import read_policy
 from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
 from pandas_blowfish.exact.number import epsilon_of
@@ -82,7 +82,7 @@ def _found(book: Ledger, job: Job, *, new: bool) -> tuple[Dataset | None, Ledger
     except UnknownDatasetError as error:
         refused, fix = error, f"give the right --dataset; {NEW}"
     outputs.require_directory(job.ledger)
-    return None, None if new else exits.advised(refused, fix)
+    return None, None if new else exits.with_fix(refused, fix)
 
 
 def _total(job: Job, policy: Policy, bound: Dataset | None) -> Fraction:
@@ -133,12 +133,12 @@ def _preview(
     )
     cost = sum((each.cost for each in planned), Fraction(0))
     remaining = total if bound is None else bound.budget.remaining
-    screen.say(shown(lines))
+    screen.say(format_table(lines))
     screen.say(f"dataset {job.dataset!r}: would be charged {cost} of the remaining {remaining}")
     if bound is None:
         screen.note(f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: a new budget of {total}")
     if refused is not None and not screen.as_json:
-        screen.note(f"pandas-blowfish: {exits.told(refused)}")
+        screen.note(f"pandas-blowfish: {exits.describe_error(refused)}")
     listed = [
         {
             "name": each.name,
@@ -178,7 +178,7 @@ def _answer(
 def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Screen) -> dict[str, Any]:
     """Answer one query, write it, say so."""
     kept = each.name is not None and book.find(dataset, each.name) is not None
-    found = each.ask.call.named(each.name).on(rows)
+    found = each.ask.call.with_name(each.name).on(rows)
     tables = list(found.values()) if isinstance(found, dict) else [found]
     receipt = receipt_of(tables[0])
     status = "kept" if kept else "charged" if receipt["epsilon"] != "0" else "exact"
@@ -196,7 +196,7 @@ def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Scr
         screen.say(f"{each.label}: {words}: {', '.join(map(str, written))}")
     else:
         for table in tables:
-            screen.say(shown(table))
+            screen.say(format_table(table))
         screen.say(f"{each.label}: {words}")
     answers = {} if each.ask.out is not None else {"answer": found if len(tables) == 1 else tables}
     return {**said, "out": written, "receipt": dict(receipt), **answers}

@@ -81,7 +81,7 @@ def _tqdm(what: str) -> Any:
     return tqdm(total=1.0, desc=what, bar_format=BAR, file=sys.stderr, leave=False, ncols=width, nrows=20)
 
 
-def shown(table: pd.DataFrame) -> str:
+def format_table(table: pd.DataFrame) -> str:
     """Return a table as text, wide enough for its columns, shortened in the middle."""
     with pd.option_context("display.width", 200, "display.max_colwidth", 160):
         return table.to_string(max_rows=MAX_ROWS)

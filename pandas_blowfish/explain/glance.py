@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pandas_blowfish import markup
+from pandas_blowfish.books.balance import latest_charges
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.state import latest
 from pandas_blowfish.errors import BlowfishError, LedgerError, NotProtectedError
 from pandas_blowfish.markup import Html
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.protect import opened
+from pandas_blowfish.queries.frames.protect import open_frame
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt
 
@@ -82,15 +82,15 @@ class Glance:
             markup.facts_table(facts),
             budget_bar(self.budget),
             last,
-            markup.folded("Policy", Html(policy_html(self.policy))),
+            markup.fold("Policy", Html(policy_html(self.policy))),
         )
 
 
 def glance(record: Any, scope: Scope) -> Glance:
     """Return what there is to see of a frame that carries this record, if it is a protected one."""
-    source = opened(record)
+    source = open_frame(record)
     name, location = source.dataset.name, source.ledger.location
-    charges = tuple(latest(location, name, LAST))
+    charges = tuple(latest_charges(location, name, LAST))
     return Glance(name, location, source.policy, source.dataset.budget, charges, scope)
 
 
@@ -103,7 +103,7 @@ def budget_text(budget: Budget) -> str:
 def budget_bar(budget: Budget) -> Html:
     """Return a bar of what is spent, and why no more is charged if so."""
     closed = [markup.note(f"closed: {budget.closed}")] if budget.closed is not None else []
-    return markup.joined(markup.bar(budget.spent, budget.total, budget_text(budget)), *closed)
+    return markup.join(markup.budget_bar(budget.spent, budget.total, budget_text(budget)), *closed)
 
 
 def budget_html(budget: Budget) -> Html:

@@ -39,7 +39,7 @@ class Call:
 
     Examples:
         >>> call = parse_call("where('age >= 18').hist('sex', epsilon=0.1)")
-        >>> call.verb, call.epsilon, str(call.named("adults"))
+        >>> call.verb, call.epsilon, str(call.with_name("adults"))
         ('hist', 0.1, "where('age >= 18').hist('sex', epsilon=0.1, name='adults')")
         >>> import pandas_blowfish as bf
         >>> call.on(bf.datasets.patients_policy().plan).sensitivity
@@ -78,7 +78,7 @@ class Call:
         ]
         return not any(map(is_digest, [*said, *(named.get(key) for key in HASHED)]))
 
-    def named(self, name: str | None) -> Call:
+    def with_name(self, name: str | None) -> Call:
         """Return the same query kept under a name."""
         return self.but(name=name)
 

@@ -39,7 +39,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Facts, facts_of, with_receipt
-from pandas_blowfish.spreadsheet import unescaped
+from pandas_blowfish.spreadsheet import unescape
 
 RETURNED = "use the centres as they were returned, or some of their rows."
 MAX_COLUMNS = 12
@@ -293,7 +293,7 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     nearly = {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
     told = ~np.asarray(labels.isna())
-    cells[told] = [exactly.get(unescaped(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
+    cells[told] = [exactly.get(unescape(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(
             f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED

@@ -107,10 +107,10 @@ def describe_bounds(attribute: Attribute, bounds: Any) -> Any:
     if len(starts) > MAX_LISTED:
         cells = np.column_stack([starts, stops]).astype("<i8")
         return f"{len(starts):,} ranges of cells, sha256 {hashlib.sha256(cells.tobytes()).hexdigest()}"
-    return [said(attribute, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return [describe_run(attribute, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
-def said(attribute: Attribute, start: int, stop: int) -> list[Any]:
+def describe_run(attribute: Attribute, start: int, stop: int) -> list[Any]:
     """Return the run of cells start..stop-1 as a pair that asks for it; an end of the domain is None."""
     if isinstance(attribute, Values):
         ends = [attribute.values[start], attribute.values[stop - 1]]

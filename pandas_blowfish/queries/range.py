@@ -18,11 +18,11 @@ from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ordered_column import (
     describe_bounds,
+    describe_run,
     ordered_attribute,
     range_labels,
     ranges,
     read_bounds,
-    said,
 )
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 
@@ -120,6 +120,9 @@ def _described(policy: Policy, names: Sequence[str], boxes: Boxes) -> Any:
         return f"{len(cells):,} boxes of cells, sha256 {digest}"
     attributes = [policy.domain[name] for name in names]
     return [
-        [said(attribute, int(low), int(high)) for attribute, (low, high) in zip(attributes, box, strict=True)]
+        [
+            describe_run(attribute, int(low), int(high))
+            for attribute, (low, high) in zip(attributes, box, strict=True)
+        ]
         for box in cells
     ]

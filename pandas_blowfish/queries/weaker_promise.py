@@ -33,7 +33,7 @@ TOLD = ("single_prior", "hedging")
 ALPHA = "0.001"
 
 
-def is_told(strategy: Any, *, prior: Any, alpha: Any) -> bool:
+def is_exact_at_times(strategy: Any, *, prior: Any, alpha: Any) -> bool:
     """Tell whether a histogram's counts may be told exactly, refusing a prior where they may not."""
     if isinstance(strategy, str) and strategy in TOLD:
         return True
@@ -52,7 +52,7 @@ def is_sized(strategy: Any, *, scenario: Any) -> bool:
     return False
 
 
-def plan_told(
+def plan_exact_at_times(
     policy: Policy,
     columns: Any,
     *,
@@ -108,7 +108,7 @@ def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scop
     return Apart(policy, tally, spend, query, told)
 
 
-def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
+def answer_weaker(plan: Apart, frame: Any, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
     """Return a release that the ledger keeps apart: `count`, `std`, and `exact`."""
     if not isinstance(post, bool):
         raise ArgumentError("post", "not True or False", allowed="True, False")

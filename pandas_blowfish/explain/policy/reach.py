@@ -33,7 +33,7 @@ LARGEST = 4_000_000  # cells of a window
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class SecretReach:
     """Steps from one record.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reach:
         return with_missing(attribute.labels()) if attribute.nullable else attribute.labels()
 
 
-def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] | None = None) -> Reach:
+def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] | None = None) -> SecretReach:
     """Return how many steps lead from a record to others that differ from it in these columns alone.
 
     Args:
@@ -101,7 +101,7 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
     together = np.where(np.isfinite(together), np.minimum(together, MOST + 1), np.inf)
     if policy.presence:
         together = np.minimum(together, 2)  # through "absent"
-    return Reach(
+    return SecretReach(
         tuple(_cut(a, *windows[a.name], every[a.name], start[a.name]) for a in seen),
         tuple(_inside(a, start, windows) // every[a.name] for a in seen),
         together,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.explain.policy.reach import MOST, Reach
+from pandas_blowfish.explain.policy.reach import MOST, SecretReach
 from pandas_blowfish.explain.release.axis_labels import (
     Places,
     name_of,
@@ -61,7 +61,12 @@ def explain_steps(
 
 
 def draw_strip(
-    axes: Any, reach: Reach, colors: Sequence[Any], label: str, beside: Sequence[tuple[str, bool]], arc: str
+    axes: Any,
+    reach: SecretReach,
+    colors: Sequence[Any],
+    label: str,
+    beside: Sequence[tuple[str, bool]],
+    arc: str,
 ) -> None:
     """Draw a column as a strip in its own units, shaded by the steps from one value.
 
@@ -143,7 +148,7 @@ def draw_runs(
         _box(axes, x, wide, span, color)
 
 
-def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, Reach | str]], colors: Sequence[Any]) -> None:
+def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, SecretReach | str]], colors: Sequence[Any]) -> None:
     """Draw columns beneath each other, each as a strip from its least to its largest value.
 
     Args:
@@ -181,7 +186,7 @@ def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, Reach | str]], colors:
     axes.spines[:].set_visible(False)
 
 
-def _ends(reach: Reach) -> list[str]:
+def _ends(reach: SecretReach) -> list[str]:
     """Return the names of the first and the last value of a lane; dots say that there are more."""
     attribute, cells = reach.attributes[0], reach.cells(0)
     first, last = (name_of(getattr(cells[place], "left", cells[place])) for place in (0, attribute.cells - 1))

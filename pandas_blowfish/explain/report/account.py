@@ -283,7 +283,7 @@ def _kept(ledger: Ledger, dataset: str, line: Line, post: Any, ask: Callable[[],
             return (), "its answer was not kept: it was charged and then interrupted"
         if found[0].id != line.id:
             return (), f"entry {found[0].id} holds the answer of this name"
-        call = parse_call(line.query).named(line.name).but(post=post if post is not True else None)
+        call = parse_call(line.query).with_name(line.name).but(post=post if post is not True else None)
         if not call.replayable:
             return (), "the ledger names its matrix, bins, bounds, prior or scenario by their hash alone"
         result = call.on(ask())

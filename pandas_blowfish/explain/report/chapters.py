@@ -12,14 +12,14 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.explain.report.number_table import filed, plain_table
+from pandas_blowfish.explain.report.number_table import embed_file, plain_table
 from pandas_blowfish.explain.report.promise import Example, examples, left_out
 from pandas_blowfish.explain.report.timeline import timeline
-from pandas_blowfish.markup import Html, amount, element, joined, one_line, share
+from pandas_blowfish.markup import Html, amount, element, join, one_line, share
 from pandas_blowfish.policy.describe import describe_secrets, neighbours_of
 from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.spreadsheet import escaped
+from pandas_blowfish.spreadsheet import escape
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account, Line
@@ -35,7 +35,7 @@ KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
 KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
 
 
-def uncovered(account: Account) -> list[str]:
+def list_uncovered(account: Account) -> list[str]:
     """Return what the promise of the policy does not cover, a sentence for each release kept apart."""
     return [
         f"Entry {line.id} is a release under a weaker promise ({line.strategy}, epsilon "
@@ -45,7 +45,7 @@ def uncovered(account: Account) -> list[str]:
     ]
 
 
-def promised(account: Account) -> dict[str, Html]:
+def promise_chapter(account: Account) -> dict[str, Html]:
     """Return the chapters about the policy: its words, its odds, its findings."""
     policy = account.policy
     if policy is None:
@@ -53,9 +53,9 @@ def promised(account: Account) -> dict[str, Html]:
             "p", "The policy cannot be read from this ledger, so nothing is said here.", class_="bad"
         )
         return dict.fromkeys(("promise", "odds", "findings"), lost)
-    but = [element("p", each, class_="bad") for each in uncovered(account)]
+    but = [element("p", each, class_="bad") for each in list_uncovered(account)]
     parts = {"promise": _promise(policy), "odds": _odds(account, policy), "findings": _findings(policy)}
-    return {key: joined(*but, part) for key, part in parts.items()}
+    return {key: join(*but, part) for key, part in parts.items()}
 
 
 def _promise(policy: Policy) -> Html:
@@ -69,7 +69,7 @@ def _promise(policy: Policy) -> Html:
         "Counts that everyone knows. They are released exactly and cost nothing; the noise allows for them:"
     )
     text, differ = policy.to_yaml(), neighbours_of(policy)
-    return joined(
+    return join(
         element("p", f"Whoever sees the releases must not tell apart tables that differ in {differ}."),
         plain_table(
             ("column", "values", "stays indistinguishable"),
@@ -114,7 +114,7 @@ def _odds(account: Account, policy: Policy) -> Html:
     held = [each.whole for each in found if math.isfinite(each.whole.distance)]
     caveats = dict.fromkeys((_star(odds), odds.caveat) for odds in held)
     rest = [f"{star}These hold {caveat}" for star, caveat in caveats] + [left_out(policy)]
-    return joined(
+    return join(
         element("p", how),
         plain_table(header, rows, "Typical pairs of values", numbers),
         *(element("p", text, class_="faint") for text in rest if text),
@@ -155,7 +155,7 @@ def _findings(policy: Policy) -> Html:
     more = [element("p", f"and {len(found) - FOUND:,} more: policy.lint()")] if len(found) > FOUND else []
     ask = "Was this meant? Each line says what the policy leaves open, and what to write if it should not."
     header = ("column", "what was found", "what to do if it was not meant")
-    return joined(element("p", ask), plain_table(header, rows, "Findings"), *more)
+    return join(element("p", ask), plain_table(header, rows, "Findings"), *more)
 
 
 def budget(account: Account) -> Html:
@@ -174,7 +174,7 @@ def budget(account: Account) -> Html:
     newest = account.lines[-ENTRIES:]
     more = f" (the newest {ENTRIES:,} of {len(account.lines):,})" if len(account.lines) > ENTRIES else ""
     header = ("entry", "when (UTC)", "what", "cost", "spent after it", "total")
-    return joined(
+    return join(
         bar,
         element("p", text + "."),
         *shut,
@@ -183,12 +183,12 @@ def budget(account: Account) -> Html:
         plain_table(
             header, [_entry(line) for line in newest], f"Entries{more}", ("cost", "spent after it", "total")
         ),
-        filed(_csv(account.lines), "entries.csv", FILE),
+        embed_file(_csv(account.lines), "entries.csv", FILE),
     )
 
 
 def _entry(line: Line) -> tuple[object, ...]:
-    said = (KINDS.get(line.kind, line.kind), line.name, asked(line.query), line.reason)
+    said = (KINDS.get(line.kind, line.kind), line.name, shorten_query(line.query), line.reason)
     what = ": ".join(str(each) for each in said if each)
     costs = _money(line.epsilon)
     if line.kind == "charge" and line.now != line.epsilon:
@@ -207,7 +207,7 @@ def when(time: str) -> Html:
     return element("time", one_line(time[:19].replace("T", " "), 40), datetime=one_line(time, 40))
 
 
-def asked(query: object) -> str:
+def shorten_query(query: object) -> str:
     """Return a query without what it says by itself: that the strategy was left to the planner."""
     return re.sub(r"(, )?strategy='auto'(?(1)|(, )?)", "", str(query or ""))
 
@@ -221,7 +221,7 @@ def _csv(lines: tuple[Line, ...]) -> str:
     for line in lines:
         costs = (line.epsilon, line.now, line.spent, line.total)
         told = (line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash)
-        table.writerow([escaped(each) for each in told])
+        table.writerow([escape(each) for each in told])
     return out.getvalue()
 
 

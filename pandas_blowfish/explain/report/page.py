@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.explain.report.chapters import budget, promised, uncovered
-from pandas_blowfish.explain.report.listing import released
+from pandas_blowfish.explain.report.chapters import budget, list_uncovered, promise_chapter
+from pandas_blowfish.explain.report.listing import releases_chapter
 from pandas_blowfish.explain.report.style import CSS, POLICY
-from pandas_blowfish.explain.report.trust import limits, verified
-from pandas_blowfish.markup import Html, amount, element, joined, one_line
+from pandas_blowfish.explain.report.trust import limits, verify_chapter
+from pandas_blowfish.markup import Html, amount, element, join, one_line
 from pandas_blowfish.version import __version__
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def page_of(account: Account) -> str:
     name = one_line(account.dataset, 80)
     title = f"Privacy report: {name}"
     parts = {
-        **promised(account),
+        **promise_chapter(account),
         "budget": budget(account),
-        "releases": released(account),
-        "verification": verified(account),
+        "releases": releases_chapter(account),
+        "verification": verify_chapter(account),
         "limits": limits(account),
     }
     chapters = [_chapter(key, CHAPTERS[key], parts[key]) for key in CHAPTERS]
@@ -109,7 +109,7 @@ def _opening(account: Account) -> list[Html]:
     used, total = amount(account.spent), amount(account.total)
     spent = f"{used} of the budget of {total} is spent, {amount(left)} is left"
     facts = [sound, element("li", spent, *_shut(account))]
-    facts += [element("li", _word(each, good=False)) for each in uncovered(account)]
+    facts += [element("li", _word(each, good=False)) for each in list_uncovered(account)]
     disagree = sum(not each.agrees for each in account.releases)
     if disagree:
         text = f"{disagree:,} of the releases given for this page do not agree with the ledger"
@@ -135,4 +135,4 @@ def _chapter(key: str, title: str, content: Html) -> Html:
 
 def _made(account: Account) -> Html:
     made = one_line(account.made)
-    return joined(Html("Made by pandas_blowfish "), Html(__version__), element("span", f" at {made}."))
+    return join(Html("Made by pandas_blowfish "), Html(__version__), element("span", f" at {made}."))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.markup import Html, element, joined, one_line
+from pandas_blowfish.markup import Html, element, join, one_line
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account
@@ -33,9 +33,9 @@ LIMITS = (
 )
 
 
-def verified(account: Account) -> Html:
+def verify_chapter(account: Account) -> Html:
     """Return the chapter about the ledger: whether it is sound, and how to see that oneself."""
-    return joined(
+    return join(
         _result(account),
         element("p", SIGNED if account.keyed else UNSIGNED),
         element("p", "This page proves nothing by itself: anyone can write a page. To see for yourself:"),
