@@ -36,7 +36,7 @@ def one_line(value: object, most: int = MOST) -> str:
         ('two\\nlines', 'aaa...aaa')
     """
     text = str(value)
-    if len(text) > 2 * most:  # what is cut away need not be looked at
+    if len(text) > 2 * most:  # what is cut away need not be read
         text = text[:most] + text[-most:]
     text = _shown(text)
     if len(text) <= most:
@@ -63,6 +63,31 @@ def amount(value: Fraction) -> str:
         return f"about {float(value):.6g}"
     except OverflowError:
         return "beyond all bounds"
+
+
+def decimal(value: Fraction) -> str:
+    """Return an exact number with the digits that matter to a person; receipts state it exactly.
+
+    Examples:
+        >>> decimal(Fraction(1, 10)), decimal(Fraction(18514)), decimal(Fraction(1, 3))
+        ('0.1', '18,514', 'about 0.3333')
+    """
+    parts = value * 10**6
+    if parts.denominator > 1 or abs(value) >= 10**12:
+        return f"about {float(value):.4g}" if abs(value) < 10**300 else "beyond all bounds"
+    whole, rest = divmod(abs(int(parts)), 10**6)
+    point = f".{rest:06d}".rstrip("0") if rest else ""
+    return f"{'-' if value < 0 else ''}{whole:,}{point}"
+
+
+def spent_text(spent: Fraction, total: Fraction) -> str:
+    """Return a budget in words.
+
+    Examples:
+        >>> spent_text(Fraction(1, 10), Fraction(1))
+        'spent 0.1 of 1, remaining 0.9'
+    """
+    return f"spent {decimal(spent)} of {decimal(total)}, remaining {decimal(total - spent)}"
 
 
 def share(part: Fraction, whole: Fraction) -> float:
@@ -92,7 +117,7 @@ def element(name: str, *parts: object, **attributes: str | None) -> Html:
 
 
 def facts_table(facts: Mapping[Any, object], caption: str = "", *, most: int = 2 * MOST) -> Html:
-    """Return a table of names and values, one a row."""
+    """Return a table of names and values, one per row."""
     rows = [
         element(
             "tr",
@@ -109,7 +134,7 @@ def facts_table(facts: Mapping[Any, object], caption: str = "", *, most: int = 2
 def data_table(
     header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", *, more: str = ""
 ) -> Html:
-    """Return a table whose first column names its rows; `more` is said beneath, of rows that are left out."""
+    """Return a table whose first column names its rows; `more` is a note beneath on what is left out."""
     head = element("tr", *(element("th", safe(name), scope="col", style=_HEAD) for name in header))
     body = [
         element(
@@ -137,7 +162,7 @@ def budget_bar(spent: Fraction, total: Fraction, said: str) -> Html:
 
 
 def badge(text: str) -> Html:
-    """Return a short word in a frame; it means what it says, whatever its colour."""
+    """Return a short word in a frame; its meaning does not depend on its colour."""
     style = f"border:{_LINE};border-radius:.6em;padding:0 .5em;font-size:.9em;white-space:nowrap"
     return element("span", safe(text), style=style)
 

@@ -58,7 +58,7 @@ class Dataset:
 
     @property
     def mendable(self) -> bool:
-        """Tell whether it is open, or closed for nothing but its total."""
+        """Return whether it is open, or closed for nothing but its total."""
         return self.closed is None or self.closed.startswith(OVERSPENT)
 
 

@@ -111,7 +111,7 @@ class Ledger:
             Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total,
                       and none was worked out under fewer facts than were recorded before it.
             Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
-                      until the commit; facts are never taken back, so their number says which they are.
+                      until the commit; facts are never taken back, so their number identifies them.
             Checked:  tests/books/test_ledger_processes.py::test_processes_never_overspend,
                       tests/books/test_ledger_processes.py::test_no_charge_under_too_few_facts
         """
@@ -120,7 +120,9 @@ class Ledger:
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset, charged=True)
             if "key" in bound.binding:
-                sealkey.stated_key(self.location, bound.binding)  # an older version's: says what to do
+                sealkey.stated_key(
+                    self.location, bound.binding
+                )  # raises for an older version's, with the fix
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
             rules.require(connection, bound, epsilon, rule)
@@ -186,14 +188,14 @@ class Ledger:
         return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
-        """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
+        """Return True if no entry or answer was edited, deleted or moved; else raise and name it.
 
         Charges have a name without an answer where a process was stopped between the two; that is no error.
         Of charges made before version 0.2 an edited answer is found, and a deleted one looks like that.
 
         Args:
             head: The hash of a receipt, or a receipt. Its entry must be there, which also finds a ledger that
-                was cut off or rewritten as a whole, and must say the same of cost, query, strategy, noise,
+                was cut off or rewritten as a whole, and must state the same cost, query, strategy, noise,
                 policy, unit, time. What the ledger does not hold (errors, `post`) is not compared.
         """
         verify.check_head(head)
@@ -202,7 +204,7 @@ class Ledger:
         return True
 
     def agrees(self, receipt: Mapping[str, Any]) -> bool:
-        """Return True if a receipt is that of its entry, which alone is looked at; else raise as `verify`."""
+        """Return True if a receipt is that of its entry, which alone is read; else raise as `verify`."""
         verify.check_head(receipt)
         with chain.transaction(self.location) as connection:
             verify.vouch(connection, receipt)
@@ -231,8 +233,8 @@ class Ledger:
 
         Later releases are planned under it, and it is never taken back: see `preview_exact` first. Earlier
         ones made under thresholds can become much dearer, for a record may then have moved anywhere. If they
-        have lost more than the total together, the dataset is closed until `raise_budget`. Where one told
-        totals of groups exactly, or nobody knows what it lost, a fact that an edge of the policy changes
+        have lost more than the total together, the dataset is closed until `raise_budget`. Where one released
+        totals of groups exactly, or its loss is not known, a fact that an edge of the policy changes
         closes the dataset for good. A known answer is compared with the rows when they are next protected.
 
         Args:
@@ -241,10 +243,10 @@ class Ledger:
                 An answer that cannot be true together with those known before is refused.
 
         Returns:
-            The entry; `body["repriced"]` says what each charge that became dearer costs now.
+            The entry; `body["repriced"]` lists what each charge that became dearer costs now.
 
         Proof note:
-            Requires: `reprice` and `chain.transaction`, as their notes say.
+            Requires: `reprice` and `chain.transaction`, as their notes state.
             Ensures:  from its commit on, `spent` is at least what all charges before it have lost together
                       under all facts, or the dataset is closed.
             Because:  charges and facts before it are read, and it is written, under the one write lock.

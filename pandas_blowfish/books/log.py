@@ -81,7 +81,7 @@ def replay(connection: sqlite3.Connection) -> Iterator[Entry]:
 
     Proof note:
         Requires: no collision of SHA-256; against one who can redo every hash, a key or a receipt's hash; for
-                  an entry that was upgraded, what `upgrade.check` says.
+                  an entry that was upgraded, what `upgrade.check` ensures.
         Ensures:  the entries are those appended, in their order, up to some last one.
         Because:  ids are 1, 2, 3, ..., and each hash covers the entry's content and the hash before it.
         Checked:  tests/books/test_ledger.py::test_verify_finds

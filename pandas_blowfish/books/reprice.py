@@ -85,7 +85,7 @@ def reprice_charges(
                   record moves between cells that agree on the public columns, or to or from "absent" where
                   presence is secret (`plan.closure.closure`).
         Ensures:  every charge costs now at least what it has lost between neighbours under all facts; what
-                  cannot be told closes the dataset.
+                  is not known closes the dataset.
         Because:  histograms of neighbours differ by at most `moved` moves along such pairs, so the loss is
                   at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
                   that follows from others leaves the possible tables, and so the neighbours, as they were;
@@ -94,7 +94,7 @@ def reprice_charges(
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:
-        why = f"{fact.describe()} became public, and without a policy nobody can tell what it costs"
+        why = f"{fact.describe()} became public, and without a policy what it costs is not known"
         return Repriced({}, Fraction(0), dataset.closed or why)
     whole = price_with(dataset, fact)
     if whole is None:

@@ -52,7 +52,7 @@ def verify(connection: Connection, location: str, head: str | Mapping[str, Any] 
 
 
 def vouch(connection: Connection, receipt: Mapping[str, Any]) -> None:
-    """Raise unless a receipt is that of an entry; the entry alone is looked at (see `verify`)."""
+    """Raise unless a receipt is that of an entry; the entry alone is read (see `verify`)."""
     known = 0 < receipt["entry"] < 2**63  # SQLite takes no larger number
     entry = chain.select(connection, "id = ?", receipt["entry"]) if known else None
     found = entry if entry is not None and _is_of(receipt, entry) else None
@@ -64,7 +64,7 @@ def vouch(connection: Connection, receipt: Mapping[str, Any]) -> None:
 
 
 def _note(entry: Entry, named: Mapping[int, object], stated: dict[int, Any]) -> None:
-    """Remember what an entry says of an answer, which must be that of one charge."""
+    """Remember what an entry states of an answer, which must be that of one charge."""
     charge, digest = entry.body.get("charge"), entry.body.get("digest")
     if type(charge) is not int or charge not in named or charge in stated or not isinstance(digest, str):
         raise LedgerTamperedError(entry.id, "it vouches for no charge's answer")

@@ -45,7 +45,7 @@ class Job:
 
     Attributes:
         unnamed: Whether no answer is kept.
-        jobs: The file that says all this, where there is one.
+        jobs: The file that states all this, where there is one.
     """
 
     data: Path

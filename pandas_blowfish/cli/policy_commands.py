@@ -26,7 +26,7 @@ PRIVATE = "these numbers are exact and private: for the curator, not for logs"
 
 def read_policy(path: Any) -> Policy:
     """Return the policy in a YAML file; whatever is wrong in it is an error of the policy."""
-    with open(path, "rb"):  # a file that is not there says so itself
+    with open(path, "rb"):  # raises where there is no file
         pass
     with exits.blaming(exits.POLICY):
         return Policy.from_yaml(Path(path))
@@ -115,7 +115,7 @@ def plan(given: Namespace, screen: Screen) -> int:
     made = call.on(planner)
     if not isinstance(made, Plan):
         screen.say(made)
-        screen.note("its promise is weaker than the policy's: `release` refuses it, Python does not")
+        screen.note("its guarantee is weaker than the policy's: `release` refuses it, Python does not")
         screen.finish({"query": made.call, "strategy": made.strategy, "guarantee": list(made.guarantee)})
         return exits.OK
     if given.rmse is not None:
@@ -133,7 +133,7 @@ def plan(given: Namespace, screen: Screen) -> int:
 
 
 def describe(made: Plan) -> dict[str, Any]:
-    """Return what a plan says as plain data."""
+    """Return a plan as plain data."""
     facts = made.facts()
     return {
         "query": made.call,
@@ -156,7 +156,7 @@ def describe(made: Plan) -> dict[str, Any]:
 
 
 def _is_drawable(made: Plan) -> bool:
-    """Tell whether a release could draw the noise of a plan."""
+    """Return whether a release could draw the noise of a plan."""
     try:
         require_drawable(made)
     except BlowfishError:

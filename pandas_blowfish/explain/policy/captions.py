@@ -30,14 +30,14 @@ def describe_promise(policy: Policy, own: tuple[str, ...]) -> str:
         return f"the {many:,} listed pair{'s stay' if many != 1 else ' stays'} indistinguishable"
     if secret["secret"] in WHOLE:
         return WHOLE[secret["secret"]]
-    told = kept_of(secret, [policy.domain[name] for name in own])
-    depth, end = 0, len(told)
-    for place, letter in enumerate(told):  # what stands after a ";" outside brackets is not about pairs
+    words = kept_of(secret, [policy.domain[name] for name in own])
+    depth, end = 0, len(words)
+    for place, letter in enumerate(words):  # what stands after a ";" outside brackets is not about pairs
         depth += (letter == "(") - (letter == ")")
         if letter == ";" and depth <= 0:
             end = place
             break
-    return f"{told[:end]} stay indistinguishable"
+    return f"{words[:end]} stay indistinguishable"
 
 
 def briefly(policy: Policy, own: tuple[str, ...]) -> str:
@@ -67,7 +67,7 @@ def both(policy: Policy, names: list[str]) -> str:
 
 
 def note_of(policy: Policy, reach: SecretReach | None = None, *more: str) -> str:
-    """Return what else there is to say: facts, presence, where steps begin, what is not shown."""
+    """Return what else matters: facts, presence, where steps begin, what is not shown."""
     found = ["between tables that agree with all public facts"] if policy.constraints else []
     found += ["'absent' is one step from every value"] if policy.presence else []
     if reach is not None:

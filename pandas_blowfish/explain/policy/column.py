@@ -105,7 +105,9 @@ def _alike(axes: Any, attribute: Grid, beside: Sequence[tuple[str, bool]], *, jo
     steps = np.full(coarse.cells, 1.0 if joined else np.inf)
     draw_runs(axes, places.left, places.right, steps, colors, (0.0, 1.0))
     middle = (float(places.left.min()) + float(places.right.max())) / 2
-    words = "every value, one step from every other" if joined else "every value, told apart from every other"
+    words = (
+        "every value, one step from every other" if joined else "every value, distinguished from every other"
+    )
     axes.text(middle, 1.08, words, ha="center", va="bottom")
     finish(axes, places, attribute.name, beside, colors[1])
 

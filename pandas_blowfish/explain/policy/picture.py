@@ -104,7 +104,7 @@ def _overview(
         if secret["secret"] not in ("full", "public"):
             try:
                 shown = reach_of(policy, [name], {name: around[name]} if name in around else None)
-            except BlowfishError:  # no bounds, or pairs of several columns: told in words
+            except BlowfishError:  # no bounds, or pairs of several columns: described in words
                 if name in around:
                     raise
         lanes.append((f"{name} (with {', '.join(others)})" if others else name, briefly(policy, own), shown))

@@ -54,8 +54,8 @@ def explain_steps(
             continue
         words = f"{step:g} step{'s' if step > 1 else ''}" if step <= MOST else f"{MOST + 1} or more"
         if epsilon is not None and step <= MOST:
-            said = Odds({}, {}, epsilon, int(step)).said  # rounded up
-            words += f": odds \N{MULTIPLICATION SIGN} {said} at most"
+            text = Odds({}, {}, epsilon, int(step)).said  # rounded up
+            words += f": odds \N{MULTIPLICATION SIGN} {text} at most"
         handles.append(Patch(color=colors[int(step)], label=words))
     axes.legend(handles=handles, **{"fontsize": "small", "loc": "upper left", "frameon": False} | given)
 
@@ -112,7 +112,7 @@ def finish(
         begin = end + (0.02 + 0.07 * number) * width
         _box(axes, begin, 0.05 * width, (0.0, 1.0), color if joined else "none")
         spots.append(begin + 0.025 * width)
-        words = name if joined else f"{name}: told apart"
+        words = name if joined else f"{name}: distinguished"
         axes.text(spots[-1], 0.5, words, rotation=90, ha="center", va="center", fontsize="small")
     axes.set_xlim(low, spots[-1] + 0.03 * width if spots else end)
     within(axes.xaxis, end)
@@ -187,7 +187,7 @@ def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, SecretReach | str]], c
 
 
 def _ends(reach: SecretReach) -> list[str]:
-    """Return the names of the first and the last value of a lane; dots say that there are more."""
+    """Return the names of the first and the last value of a lane; dots stand for more."""
     attribute, cells = reach.attributes[0], reach.cells(0)
     first, last = (name_of(getattr(cells[place], "left", cells[place])) for place in (0, attribute.cells - 1))
     if isinstance(attribute, Grid) and attribute.kind != "datetime":

@@ -92,7 +92,7 @@ def inline(text: str, key: str, named: str) -> Html:
 
 
 def missing_pictures() -> Html:
-    """Return what to say where matplotlib is not installed; nothing where it is."""
+    """Return a note where matplotlib is not installed; nothing where it is."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pandas_blowfish.books.receipt import number_text
 from pandas_blowfish.explain.report.chapters import shorten_query, when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
-from pandas_blowfish.markup import Html, amount, element, join, one_line, safe
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe
 from pandas_blowfish.release import Receipt, receipt_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Room:
     left: int
 
     def fits(self, part: Html) -> bool:
-        """Tell whether a part has a place, and take it."""
+        """Return whether a part has a place, and take it."""
         if len(part) > self.left:
             return False
         self.left -= len(part)
@@ -117,14 +118,14 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
 
 def _cost(line: Line | None, receipt: Receipt) -> str:
     if line is None or line.epsilon is None:
-        return f"epsilon {receipt.get('epsilon')}, as its receipt states"
+        return f"epsilon {number_text(receipt.get('epsilon'))}, as its receipt states"
     if not line.epsilon and not line.now:
         return "nothing: the policy does not hide the answer"
     more = (
-        f"; now {amount(line.now)}, since more became public" if line.now not in (None, line.epsilon) else ""
+        f"; now {decimal(line.now)}, since more became public" if line.now not in (None, line.epsilon) else ""
     )
-    more += ", of another promise: the budget does not cover it" if line.kind == "apart" else ""
-    return f"epsilon {amount(line.epsilon)}{more}"
+    more += ", with a weaker guarantee: the budget does not cover it" if line.kind == "apart" else ""
+    return f"epsilon {decimal(line.epsilon)}{more}"
 
 
 def _measured(line: Line | None, receipt: Receipt) -> str:
@@ -137,7 +138,8 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
     if str(scale) == "0":
         return "exactly, without noise"
     return (
-        f"{strategy}: discrete Laplace noise of scale {scale} (at most), for a sensitivity of {sensitivity}"
+        f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
+        f"for a sensitivity of {number_text(sensitivity)}"
     )
 
 

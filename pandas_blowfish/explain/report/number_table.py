@@ -30,7 +30,7 @@ def with_bounds(release: pd.DataFrame) -> pd.DataFrame:
         bounds = interval(release)
         release = release.assign(low=bounds["low"], high=bounds["high"])
     except BlowfishError:
-        pass  # of some releases nobody can tell
+        pass  # of some releases it is not known
     return release
 
 
@@ -54,8 +54,8 @@ def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
     if "low" not in head.columns:
         return table
     verb = str(receipt.get("verb"))
-    said = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
-    return join(element("p", said, class_="faint"), table)
+    text = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
+    return join(element("p", text, class_="faint"), table)
 
 
 def numbers_file(release: pd.DataFrame, name: str) -> Html:

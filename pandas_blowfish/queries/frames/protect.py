@@ -52,7 +52,7 @@ def as_policy(policy: Any) -> Policy:
 
 
 def is_name(value: Any) -> bool:
-    """Tell whether a value is text that can name something, in one way only.
+    """Return whether a value is text that can name something, in one way only.
 
     Blanks around it, invisible characters and other spellings of the same letters would make names
     that look alike stand for different budgets.
@@ -106,7 +106,7 @@ def open_frame(record: Any) -> Opened:
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether a part of a record is text that a file system and a database can take."""
+    """Return whether a part of a record is text that a file system and a database can take."""
     return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()
 
 
@@ -205,20 +205,20 @@ def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapp
 
 
 def _restates(promise: Policy, found: Dataset) -> bool:
-    """Tell whether a policy is the first one, or that with the facts recorded since, however written."""
+    """Return whether a policy is the first one, or that with the facts recorded since, however written."""
     first, since = policy_of(found, 0), facts_since(found)
     if promise == first:
         return True
     known = [first.facts, (*first.facts, *since), policy_of(found).facts]
-    said = {cells_of(fact) for fact in promise.facts}
-    restated = any(said == {cells_of(fact) for fact in facts} for facts in known)
+    text = {cells_of(fact) for fact in promise.facts}
+    restated = any(text == {cells_of(fact) for fact in facts} for facts in known)
     return restated and _bare(promise) == _bare(first) and not _unknown(promise, found)
 
 
 def _unrecorded(promise: Policy, found: Dataset) -> list[str]:
     """Return the facts to record that would make the first policy this one; none if they differ otherwise."""
-    first, said = policy_of(found, 0), {cells_of(fact) for fact in promise.facts}
-    more = said >= {cells_of(fact) for fact in first.facts} and _bare(promise) == _bare(first)
+    first, text = policy_of(found, 0), {cells_of(fact) for fact in promise.facts}
+    more = text >= {cells_of(fact) for fact in first.facts} and _bare(promise) == _bare(first)
     return _unknown(promise, found) if more else []
 
 
