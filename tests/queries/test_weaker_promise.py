@@ -190,8 +190,8 @@ def test_views_say_what_the_budget_does_not_cover(tmp_path):
     rows.blowfish.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
 
-    assert "apart, not of the budget" in repr(rows.blowfish)
-    assert page.index("under a weaker promise") < page.index('id="promise"')
+    assert "weaker guarantee, not of the budget" in repr(rows.blowfish)
+    assert page.index("with a weaker guarantee") < page.index('id="promise"')
     for sentence in plan.guarantee:
         assert sentence in repr(plan)
         assert sentence in repr(release.blowfish.receipt)

@@ -107,11 +107,11 @@ def test_the_budget_lists_entries_raises_facts_and_repricing():
         "total raised: because",
         "fact became public: Count(",
         "1 earlier release cost more",
-        "1/4, now 1/2",
+        "0.25, now 0.5",
     ):
         assert part in text
     assert "<b>" not in text
-    assert 'aria-label="1/2 of 3 spent, 5/2 left"' in text
+    assert 'aria-label="0.5 of 3 spent, 2.5 left"' in text
     table = pd.read_csv(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]*)", text)[1])))
     assert table["entry"].tolist() == [1, 2, 3, 4, 5]
     assert table["epsilon_now"].tolist()[1] == "1/2"

@@ -28,7 +28,7 @@ def test_a_named_release_has_everything():
     text = _text(df)
 
     for part in (
-        "epsilon 1/4",
+        "epsilon 0.25",
         "identity: discrete Laplace noise of scale 8",
         "give or take",
         "entry 2",
