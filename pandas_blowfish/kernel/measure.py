@@ -28,7 +28,7 @@ from pandas_blowfish.errors import (
     UnsoundPlanError,
 )
 from pandas_blowfish.facts.move_bound import KNOWN
-from pandas_blowfish.kernel.buckets import bucketed, check_buckets
+from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.plan.plan import Plan
@@ -212,7 +212,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
 def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
     """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
     if step.mechanism == BUCKETS:
-        return bucketed(step, exact)
+        return draw_buckets(step, exact)
     added = step.spread_noise(_noise(step.scales, charge))
     return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
 

@@ -21,7 +21,7 @@ from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
 from pandas_blowfish.plan.clusters.counted import SHARE
-from pandas_blowfish.plan.clusters.grid import Grid
+from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
@@ -55,7 +55,7 @@ def synopses(draw, found):
     question = Clustering(space, None, draw.choice([1, 100, 10**6]))
     bins = tuple(draw.randint(1, cells) for cells in space.cells)
     for classes in (None, question._classes(found.moves)):
-        yield Grid.build(found.graph, space, bins, epsilon, 0.0, classes)
+        yield GridCounts.build(found.graph, space, bins, epsilon, 0.0, classes)
     for _ in range(2):
         nodes = tuple(draw.randint(1, min(cells, 5)) for cells in space.cells)
         parts = draw.choice([1, 2, 3, 4, 7])

@@ -28,7 +28,7 @@ def require_clusters() -> None:
         raise MissingPackageError("scikit-learn", 'pip install "pandas-blowfish[kmeans]"') from None
 
 
-def clustered(points: Floats, weights: Floats, k: int) -> tuple[Floats, Ints]:
+def cluster_points(points: Floats, weights: Floats, k: int) -> tuple[Floats, Ints]:
     """Return k centres, and the nearest of each point.
 
     Weighted k-means++ with restarts, always the same ones, in one thread: what is measured next may depend on
