@@ -196,13 +196,10 @@ ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 CROWDED = {"", "plan", "plan/line", "plan/tables"}  # "": the public face
 STEMS = {"dask", "tally", "cells"}
 CLASSES = {
-    "Sums",
     "Steps",
-    "Reach",
     "Table",
     "Line",
     "Boxes",
-    "Grid",
     "Weighted",
     "Lines",
 }

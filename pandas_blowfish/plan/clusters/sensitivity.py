@@ -89,9 +89,9 @@ def soft_change(
                   that leaves P. Else the change is 2 (P - sum_c min(u_c, v_c)), u and v the products of what
                   both ends count along each column, and a sum of minima of products is at least the product
                   of the columns' sums of minima L_a - t_a. Along one column t is largest for the furthest
-                  neighbour, as `count_moved` never falls when its ends move apart; blocks move by themselves, the
-                  `limit` blocks that keep the least at once. From a node, where u is a single product, the
-                  two are equal.
+                  neighbour, as `count_moved` never falls when its ends move apart; blocks move by themselves,
+                  the `limit` blocks that keep the least at once. From a node, where u is a single product,
+                  the two are equal.
         Checked:  tests/plan/clusters/test_sensitivity.py::test_bounds_enumeration,
                   tests/plan/clusters/test_sensitivity.py::test_attained_on_even_columns
     """

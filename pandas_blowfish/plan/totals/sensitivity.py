@@ -43,7 +43,7 @@ def longest(graph: SecretGraph, weights: Ints) -> int:
     components, which is at least as large.
 
     Examples:
-        >>> longest(Ball.longest_even(5, 2), np.array([0, 10, 20, 30, 33]))
+        >>> longest(Ball.even(5, 2), np.array([0, 10, 20, 30, 33]))
         20
     """
     graph = straight(graph)

@@ -292,8 +292,8 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, and the mean between the extreme quotients, within the declared bounds. What
-                  reading values as the middles of their cells adds to that is in the note of `widen_interval`.
+                  `level`, and the mean between the extreme quotients, within the declared bounds. The
+                  note of `widen_interval` covers what reading values as the middles of their cells adds.
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
