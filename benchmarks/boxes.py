@@ -21,7 +21,7 @@ from ranges import progress, table
 import pandas_blowfish as bf
 from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.domain import Domain, integers
 

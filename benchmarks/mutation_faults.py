@@ -15,7 +15,7 @@ import numpy as np
 from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
-from pandas_blowfish.beyond.chain_plan import Chained
+from pandas_blowfish.beyond.chain_plan import ChainPlan
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
@@ -32,11 +32,11 @@ from pandas_blowfish.plan.line import runs as nested
 from pandas_blowfish.plan.linear import atom_rows as linear
 from pandas_blowfish.plan.linear import sensitivity as links
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tables import effects as tables
 from pandas_blowfish.plan.tables import identity, levels, mesh, residual
 from pandas_blowfish.plan.tables import mesh_lines as crossings
-from pandas_blowfish.plan.tables import scaling as tables
 from pandas_blowfish.plan.tables import sensitivity as changes
-from pandas_blowfish.plan.tables.mesh_lines import Lines
+from pandas_blowfish.plan.tables.mesh_lines import MeshLines
 from pandas_blowfish.plan.totals import sensitivity as shifts
 from pandas_blowfish.plan.totals import sensitivity as stretch
 from pandas_blowfish.plan.totals import sums as totals
@@ -104,10 +104,10 @@ for _name in ("identity", "ordered", "hierarchical", "ordered_hierarchical", "ha
     scale_faults(nested.Nested, "family_scales", LINES, f"runs ({_name})", f"ranges, {_name}")
 scale_faults(dawa.Dawa, "bucket_scale", LINES, "dawa, totals", "ranges, dawa")
 scale_faults(dawa.Dawa, "partition_scale", LINES, "dawa, partition", "ranges, dawa")
-scale_faults(tables.Weighted, "table_scales", TABLES, "residual", "marginals, residual")
-scale_faults(tables.Weighted, "table_scales", TABLES, "even", "marginals, even")
-scale_faults(tables.Weighted, "table_scales", TABLES, "one joint table", "marginals, joint")
-scale_faults(tables.Weighted, "table_scales", TABLES, "levels", "boxes, levels")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "residual", "marginals, residual")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "even", "marginals, even")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "one joint table", "marginals, joint")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "levels", "boxes, levels")
 for _name in ("identity", "direct", "optimised"):
     scale_faults(linear.Linear, "scale", WORK, f"linear ({_name})", f"workload, {_name}")
 scale_faults(nested.Nested, "family_scales", WORK, "woven", "workload, ordered")
@@ -147,7 +147,7 @@ for _owner, _said, _family, _case in (
     (identity.Identity, "identity", COUNTS, "hist"),
     (nested.Nested, "runs", LINES, "ranges, hierarchical"),
     (tree.Tree, "tree", LINES, "ranges, tree"),
-    (tables.Weighted, "residual", TABLES, "marginals, residual"),
+    (tables.EffectTables, "residual", TABLES, "marginals, residual"),
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.NoisySums, "mean", TOTALS, "mean"),
@@ -403,7 +403,7 @@ def _(patch: Patches) -> None:
     def scales(old: Any, own: Any) -> Any:
         return tuple(Fraction(int(most)) / own.epsilon for most in own.losses.max(axis=0))
 
-    patch.wrap(tables.Weighted, "table_scales", scales)
+    patch.wrap(tables.EffectTables, "table_scales", scales)
 
 
 @fault("edges change one column at a time", TABLES, "marginals, residual", "marginals, even")
@@ -462,7 +462,7 @@ def _(patch: Patches) -> None:
 
 @fault("mesh: flows are halved", TABLES, "boxes, mesh")
 def _(patch: Patches) -> None:
-    patch.wrap(Lines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
+    patch.wrap(MeshLines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
 
 
 # workloads
@@ -920,7 +920,7 @@ def _(patch: Patches) -> None:
 
 @fault("rows that follow each other are taken for independent", OTHERS, "chain")
 def _(patch: Patches) -> None:
-    patch.set(Chained, "rate", staticmethod(lambda policy, epsilon: epsilon))
+    patch.set(ChainPlan, "rate", staticmethod(lambda policy, epsilon: epsilon))
 
 
 @fault("the secret total is forgotten", OTHERS, "secret total")

@@ -33,8 +33,8 @@ from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.line import search
-from pandas_blowfish.plan.line.axis import Line, line
-from pandas_blowfish.plan.line.hierarchical import longest_segment
+from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.layouts import longest_segment
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.loss import edge_loss
@@ -115,7 +115,7 @@ class Lined:
 
     policy: bf.Policy
     asked: Spans
-    line: Line
+    line: LineGraph
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -162,7 +162,7 @@ def lined(policy: bf.Policy, column: str, scope: Scope | None = None) -> Lined:
     return Lined(policy, Spans(tally, "all", NO_RANGES, lambda: tally.binnings[-1].index), found)
 
 
-def random_layout(draw: random.Random, line: Line, wavelet: bool = False) -> Layout:
+def random_layout(draw: random.Random, line: LineGraph, wavelet: bool = False) -> Layout:
     """Return any layout that ends in single atoms."""
     longest = longest_segment(line)
     spacing = draw.choice([None, None, 4] if wavelet else [None, 1, 2, 3, 4, 5])

@@ -6,7 +6,7 @@ from typing import Any
 
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.tables.counts import Counts
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, strategy_name

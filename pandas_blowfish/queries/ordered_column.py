@@ -16,7 +16,7 @@ from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.exact.number import canonical_value, exact, number, plain
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.protocol import Question
-from pandas_blowfish.plan.tables.counts import Counts
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import MAX_LISTED, Binning, Tally
 from pandas_blowfish.policy.attribute import (
     Attribute,

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.plan.line.quantiles import Axis, quantiles
+from pandas_blowfish.plan.line.quantile_curve import Axis, quantiles
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved

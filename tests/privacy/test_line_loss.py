@@ -10,7 +10,7 @@ from oracle.definition import definition_edges
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UnknownStrategyError
 from pandas_blowfish.plan.line import axis as line_module
-from pandas_blowfish.plan.line.hierarchical import branchings, longest_segment
+from pandas_blowfish.plan.line.layouts import branchings, longest_segment
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.question import STRATEGIES as LINE_STRATEGIES
 from pandas_blowfish.plan.line.runs import Nested

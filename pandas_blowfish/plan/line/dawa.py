@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import BUCKETS, OneTable
@@ -82,7 +82,7 @@ class Dawa(OneTable):
         return self.tree.asked
 
     @property
-    def line(self) -> Line:
+    def line(self) -> LineGraph:
         """Return the axis and what edges do on it."""
         return self.tree.line
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.pareto import is_maximal
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def refine(begin: Ints, end: Ints, width: int) -> Level:
 class Nest:
     """The runs of a layout on a line; with a mirrored layout atoms count from the far end."""
 
-    def __init__(self, line: Line, layout: Layout) -> None:
+    def __init__(self, line: LineGraph, layout: Layout) -> None:
         self.line, self.layout, self.size = line, layout, line.size
         starts = line.starts
         if layout.mirrored:

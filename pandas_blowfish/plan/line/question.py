@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line import cells, haar, hierarchical, ordered, ordered_hierarchical
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
@@ -23,7 +23,7 @@ from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.tables.counts import Counts
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -39,10 +39,10 @@ class LineBuilder(Protocol):
     def name(self) -> str:
         """Return the strategy's name."""
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield what can be measured; `alone` where nothing else is considered."""
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured."""
 
 
@@ -51,15 +51,15 @@ class RunsBuilder:
     """A strategy of nested runs: the best of its layouts."""
 
     name: str
-    layouts: Callable[[Line], list[Layout]]
+    layouts: Callable[[LineGraph], list[Layout]]
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield the layout of least error; single cells where there is none and nothing else is left."""
-        if layouts := self.layouts(axis) or (cells.layouts(axis) if alone else []):
+        if layouts := self.layouts(axis) or (lay_cells(axis) if alone else []):
             layout, weights = search(axis, asked, layouts)
             yield Nested(self.name, asked, axis, layout, weights, epsilon)
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return the runs that `form` describes."""
         return Nested.from_form(self.name, asked, axis, epsilon, form)
 
@@ -72,13 +72,13 @@ class TreeBuilder:
     make: Callable[[Tree], Strategy]
     leaving: bool = True  # whether rows may leave the line, or change it
 
-    def build(self, asked: Spans, axis: Line, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
         """Yield the one way there is; none for a tree that would be as deep as the line is long."""
         del alone
         if self.leaving or not (len(axis.away) or len(axis.across)):
             yield self.make(Tree(asked, axis, epsilon))
 
-    def reread(self, asked: Spans, axis: Line, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
         """Return the one way there is."""
         del form
         return self.make(Tree(asked, axis, epsilon))
@@ -86,11 +86,7 @@ class TreeBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 STRATEGIES: list[LineBuilder] = [
-    RunsBuilder(cells.NAME, cells.layouts),
-    RunsBuilder(ordered.NAME, ordered.layouts),
-    RunsBuilder(ordered_hierarchical.NAME, ordered_hierarchical.layouts),
-    RunsBuilder(hierarchical.NAME, hierarchical.layouts),
-    RunsBuilder(haar.NAME, haar.layouts),
+    *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
     TreeBuilder(Tree.name, lambda tree: tree),
     TreeBuilder(Dawa.name, Dawa, leaving=False),
 ]
@@ -304,28 +300,23 @@ class Spans(Question):
         return ((k + 1) * each - whole) / self.per_line
 
 
-def runs_builders() -> dict[str, RunsBuilder]:
-    """Return the strategies that measure nested runs, by name."""
-    return {each.name: each for each in STRATEGIES if isinstance(each, RunsBuilder)}
-
-
-def is_worthwhile(name: str, axis: Line, *, counts: bool) -> bool:
+def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
     """Tell whether a strategy may be the best.
 
     Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
     long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.
     """
-    if name == Dawa.name or (counts and name == cells.NAME):
+    if name == Dawa.name or (counts and name == CELLS):
         return False
     if int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
         return name == Tree.name
     if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
-        return name == hierarchical.NAME  # rows leave from everywhere: sums from one end cost the most
-    return not counts or name in (ordered.NAME, Tree.name) or axis.size <= LONG
+        return name == HIERARCHICAL  # rows leave from everywhere: sums from one end cost the most
+    return not counts or name in (ORDERED, Tree.name) or axis.size <= LONG
 
 
 def _contest(
-    axis: Line, asked: Spans, epsilon: Fraction, wanted: Sequence[LineBuilder]
+    axis: LineGraph, asked: Spans, epsilon: Fraction, wanted: Sequence[LineBuilder]
 ) -> Iterator[Strategy]:
     """Yield the best of the nested layouts of all strategies together, and the tree of listed edges.
 

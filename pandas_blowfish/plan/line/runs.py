@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.axis import LONG, Line, wider_line
+from pandas_blowfish.plan.line.axis import LONG, LineGraph, wider_line
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
@@ -64,7 +64,7 @@ class Nested(OneTable):
 
     name: str
     asked: Spans
-    line: Line
+    line: LineGraph
     layout: Layout
     weights: tuple[int, ...]
     epsilon: Fraction
@@ -134,7 +134,7 @@ class Nested(OneTable):
 
     @classmethod
     def from_form(
-        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+        cls, name: str, asked: Spans, line: LineGraph, epsilon: Fraction, form: Mapping[str, Any]
     ) -> Nested:
         """Return the measurement that `form` described."""
         return cls(name, asked, line, Layout.from_dict(form["layout"]), tuple(form["weights"]), epsilon)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
 from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.question import Spans
@@ -207,7 +207,7 @@ def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
     return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
 
 
-def _pinned(line: Line, positions: Floats) -> Floats:
+def _pinned(line: LineGraph, positions: Floats) -> Floats:
     """Make the ends of segments with exact totals whole again, which sums of floats are not quite."""
     if not line.open:
         ends = np.append(line.starts[1:], line.size)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import LONG, Line
+from pandas_blowfish.plan.line.axis import LONG, LineGraph
 from pandas_blowfish.plan.loss import MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
@@ -159,7 +159,7 @@ class Forest:
             active = active[a[active] != b[active]]
 
 
-def forest(line: Line) -> Forest:
+def forest(line: LineGraph) -> Forest:
     """Return the forest of a line: breadth first where edges are listed, else reds and their blocks.
 
     Along a line whose atoms are joined up to a reach, reds lie a reach apart, each joined to the one
@@ -236,7 +236,7 @@ class Tree(OneTable):
     """
 
     asked: Spans
-    line: Line
+    line: LineGraph
     epsilon: Fraction
 
     name = "tree"

@@ -13,10 +13,9 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line import cells
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
-from pandas_blowfish.plan.line.question import runs_builders
 from pandas_blowfish.plan.line.search import search
 from pandas_blowfish.plan.linear.atom_rows import (
     DIRECT,
@@ -28,7 +27,7 @@ from pandas_blowfish.plan.linear.atom_rows import (
     unpacked,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
-from pandas_blowfish.plan.linear.line_sums import Weighted, numbered
+from pandas_blowfish.plan.linear.line_sums import LineSums, numbered
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
 from pandas_blowfish.plan.protocol import Question, Strategy
@@ -39,7 +38,7 @@ MAX_OPTIMISED = 256  # atoms up to which rows are searched for numerically
 MAX_WOVEN = 200_000_000  # queries times atoms of a line up to which nests are looked at
 MAX_WEIGHT = 1 << 20  # numbers of queries up to which rows are combined of them
 BETTER = 0.99  # of the best structured error: what is less of a gain is not worth keeping a matrix for
-LINES = tuple(name for name in runs_builders() if name != cells.NAME)
+LINES = tuple(name for name in LAYOUTS if name != CELLS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +230,7 @@ class Queries(Question):
             ways[False] = (frozen(fewer), by_cell[:, first[held]].tocsr())
         return ways
 
-    def _lined(self, policy: Policy) -> dict[bool, tuple[Weighted, Line]]:
+    def _lined(self, policy: Policy) -> dict[bool, tuple[LineSums, LineGraph]]:
         """Return the questions along the column, and the lines they are asked of."""
         found = {}
         tally, axis = self.tally, self.axis
@@ -246,7 +245,7 @@ class Queries(Question):
             fewer = Tally(binnings, tally.shown, tally.condition)
             mark = np.frombuffer(self.digest, dtype=np.int64)
             labelled = partial(pd.RangeIndex, weights.shape[0])
-            asked = Weighted(fewer, "ranges", (mark, mark), labelled, None, weights)
+            asked = LineSums(fewer, "ranges", (mark, mark), labelled, None, weights)
             found[covered] = (asked, line(graph, fewer))
         return found
 
@@ -259,9 +258,7 @@ class Queries(Question):
                 continue  # totals of pieces that are no runs are kept by the others
             layouts: dict[Layout, str] = {}
             for name in names:
-                listed = runs_builders()[name].layouts(axis) or (
-                    cells.layouts(axis) if len(names) == 1 else []
-                )
+                listed = LAYOUTS[name](axis) or (lay_cells(axis) if len(names) == 1 else [])
                 layouts |= dict.fromkeys(listed, name)
             groups = [list(layouts)]
             if apart:

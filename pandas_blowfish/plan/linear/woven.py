@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.runs import Nested
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Woven(Nested):
-    """A nest that answers `Weighted` questions; what is measured, and its loss, are the nest's.
+    """A nest that answers `LineSums` questions; what is measured, and its loss, are the nest's.
 
     Attributes:
         covered: Whether cells that no query counts are on the line, too.
@@ -41,7 +41,7 @@ class Woven(Nested):
 
     @classmethod
     def from_form(
-        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+        cls, name: str, asked: Spans, line: LineGraph, epsilon: Fraction, form: Mapping[str, Any]
     ) -> Woven:
         """Return the measurement that `form` described."""
         layout, weights = Layout.from_dict(form["layout"]), tuple(form["weights"])

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
-from pandas_blowfish.plan.tables.level_search import Leveled, search
-from pandas_blowfish.plan.tables.levels import Levels
+from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_ANSWERS, Binning, Tally
@@ -215,7 +214,7 @@ class Boxes(Question):
         auto = strategy == "auto"
         self._check(segments)
         flat = self._flat(segments)
-        counted = Leveled(self, tuple(self._ladders(segments, flat)), moves)
+        counted = BoxLevels(self, tuple(self._ladders(segments, flat)), moves)
         if not counted.effects:  # everything is exact
             yield self._made(IDENTITY if auto else strategy, policy, moves, epsilon, flat, [])
             return
@@ -224,7 +223,7 @@ class Boxes(Question):
             yield self._made(IDENTITY, policy, moves, epsilon, flat, [(finest, 1)])
         if strategy == HIERARCHICAL or auto:
             shapes = list(self._shapes(segments))
-            tried = [search(Leveled(self, tuple(self._ladders(segments, each)), moves)) for each in shapes]
+            tried = [search(BoxLevels(self, tuple(self._ladders(segments, each)), moves)) for each in shapes]
             order = np.argsort([each.error() for each in tried], kind="stable") if len(tried) > 1 else [0]
             found = [(*tried[place].tables(), shapes[place]) for place in order[:2]]
             tables, _, shape = min(found, key=lambda each: each[1])
@@ -253,7 +252,7 @@ class Boxes(Question):
         tables: Sequence[tuple[tuple[int, ...], int]],
     ) -> Levels:
         ladders = self._ladders(self.segments(policy), radices)
-        return Levels(name, Leveled(self, tuple(ladders), moves), tuple(radices), tuple(tables), epsilon)
+        return Levels(name, BoxLevels(self, tuple(ladders), moves), tuple(radices), tuple(tables), epsilon)
 
     def _ladders(self, segments: Sequence[Ints], radices: Sequence[tuple[int, ...]]) -> list[Ladder]:
         made = []

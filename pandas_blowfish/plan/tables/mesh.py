@@ -20,12 +20,12 @@ import pandas as pd
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, sparse_from
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tables.mesh_lines import PARTS, Crossings, Lines, crossings, lines_along, sides
+from pandas_blowfish.plan.tables.mesh_lines import PARTS, Crossings, MeshLines, crossings, lines_along, sides
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -74,7 +74,7 @@ class Mesh(OneRound):
 
     question: Boxes
     crossings: Crossings
-    lines: tuple[Lines, Lines]
+    lines: tuple[MeshLines, MeshLines]
     epsilon: Fraction
 
     name = "mesh"
@@ -91,7 +91,7 @@ class Mesh(OneRound):
         lines = []
         for place, own in zip((1, 0), form["lines"], strict=True):
             along = question.along(place, tuple(own["radices"]))
-            lines.append(Lines(along, tuple(own["weights"]), np.array(own["shares"], dtype=np.int64)))
+            lines.append(MeshLines(along, tuple(own["weights"]), np.array(own["shares"], dtype=np.int64)))
         return cls(question, found, (lines[0], lines[1]), epsilon)
 
     @property
@@ -357,7 +357,7 @@ def mesh(question: Boxes, graph: RecordGraph, epsilon: Fraction) -> Mesh | None:
         return None
     lines, errors = [], []
     for kind in (0, 1):
-        best: tuple[float, Lines] | None = None
+        best: tuple[float, MeshLines] | None = None
         for radices in branchings(int(question.atoms[question.groups + 1 - kind].max()) + 1)[:MAX_DEPTH]:
             along = question.along(1 - kind, radices)
             many, norms = sides(question, found, kind, along)
@@ -372,7 +372,9 @@ def mesh(question: Boxes, graph: RecordGraph, epsilon: Fraction) -> Mesh | None:
     return woven if woven.noises <= MAX_NOISES else None
 
 
-def _balanced(first: Lines, second: Lines, errors: list[float], found: Crossings) -> tuple[Lines, Lines]:
+def _balanced(
+    first: MeshLines, second: MeshLines, errors: list[float], found: Crossings
+) -> tuple[MeshLines, MeshLines]:
     """Return both kinds of lines with weights that share epsilon best."""
     sums = [sum(first.weights), sum(second.weights)]
     best: tuple[float, float] | None = None

@@ -17,7 +17,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
 from pandas_blowfish.plan.tables.cover import Cover
-from pandas_blowfish.plan.tables.scaling import Weighted
+from pandas_blowfish.plan.tables.effects import EffectTables
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Places = tuple[int, ...]
 
 
-class Table(NamedTuple):
+class WeightedTable(NamedTuple):
     """A table that is measured: its columns, those of two values whose difference is taken, its weight."""
 
     places: Places
@@ -38,7 +38,7 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Residual(Weighted):
+class Residual(EffectTables):
     """Counts of the cells of several tables, with a scale a table, and exact totals.
 
     Attributes:
@@ -59,7 +59,7 @@ class Residual(Weighted):
 
     name: str
     question: Marginals
-    tables: tuple[Table, ...]
+    tables: tuple[WeightedTable, ...]
     cover: Cover
     groups: tuple[Ints, ...] | None
     epsilon: Fraction
@@ -197,7 +197,7 @@ class Residual(Weighted):
             first += size
         return columns_from(entries, len(self.scales))
 
-    def _folded(self, table: Table, bins: Ints) -> tuple[Ints, Ints]:
+    def _folded(self, table: WeightedTable, bins: Ints) -> tuple[Ints, Ints]:
         """Return the rows of a table's cells, and 1 or -1 by the values of its folded columns."""
         codes = np.unravel_index(np.maximum(bins, 0), [self.question.sizes[place] for place in table.places])
         rows, sign = np.zeros(len(bins), dtype=np.int64), np.ones(len(bins), dtype=np.int64)

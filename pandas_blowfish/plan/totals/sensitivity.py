@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import SecretError, UnboundedColumnError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.lattice import LIMIT, Lattice, Total, lattice
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.sensitivity import straight
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.tally import Binning, Tally
@@ -302,7 +302,7 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalRe
 
 
 @lru_cache(maxsize=16)
-def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[Line, Ints, bool]:
+def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGraph, Ints, bool]:
     """Return the line of a column's cells by rising value, that order, and whether groups are apart on it."""
     weights = lattice(attribute).weights()[: attribute.cells]
     order = np.argsort(weights, kind="stable")

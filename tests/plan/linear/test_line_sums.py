@@ -10,14 +10,14 @@ from scipy.sparse import csr_array
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.linear import line_sums as module
-from pandas_blowfish.plan.linear.line_sums import Weighted, numbered, weighted_rows
+from pandas_blowfish.plan.linear.line_sums import LineSums, numbered, weighted_rows
 from pandas_blowfish.plan.linear.woven import Woven
 
 
 def asked_of(found, weights):
     """Return weighted sums on the lines of another question."""
     mark = np.empty(0, dtype=np.int64)
-    return Weighted(
+    return LineSums(
         found.asked.tally,
         "ranges",
         (mark, mark),

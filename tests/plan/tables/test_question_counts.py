@@ -14,7 +14,7 @@ from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import columns_from
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.shape.solved import Solved
-from pandas_blowfish.plan.tables.counts import STRATEGIES, Counts
+from pandas_blowfish.plan.tables.question import STRATEGIES, Counts
 from pandas_blowfish.plan.tally import Tally, tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
@@ -89,7 +89,7 @@ class EvenCells(OneTable):
 @pytest.fixture
 def even_cells(monkeypatch):
     """Add the strategy to its family's list, for one test."""
-    monkeypatch.setattr("pandas_blowfish.plan.tables.counts.STRATEGIES", [*STRATEGIES, EvenCells])
+    monkeypatch.setattr("pandas_blowfish.plan.tables.question.STRATEGIES", [*STRATEGIES, EvenCells])
     choose._plans.clear()
     yield
     choose._plans.clear()
