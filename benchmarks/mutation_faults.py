@@ -907,7 +907,7 @@ def _(patch: Patches) -> None:
     tests="tests/queries/frames/test_protect.py",
 )
 def _(patch: Patches) -> None:
-    patch.everywhere(count.counted, lambda old, *given, clip: old(*given, clip=False), kernel=True)
+    patch.everywhere(count.count_cells, lambda old, *given, clip: old(*given, clip=False), kernel=True)
 
 
 # other promises

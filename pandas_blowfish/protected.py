@@ -9,7 +9,7 @@ import pandas as pd
 
 from pandas_blowfish.accessor import BlowfishAccessor
 from pandas_blowfish.books.ledger import Ledger
-from pandas_blowfish.count.readers.tables import opened
+from pandas_blowfish.count.readers.tables import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import FrameError, NotProtectedError
 from pandas_blowfish.queries.frames.protect import protect as bind
@@ -86,7 +86,7 @@ def protect(
     stated |= {"outside": outside, "unit": unit}
     if isinstance(frame, pd.DataFrame):
         return BlowfishAccessor(bind(frame, policy, **stated))
-    table = opened(frame)
+    table = open_table(frame)
     if not isinstance(table, Frame):
         what = f"a {type(frame).__module__}.{type(frame).__qualname__} is no table that can be counted"
         raise FrameError(what, fix=f"give {TAKEN}; a path as pl.scan_parquet(path) or pd.read_csv(path).")

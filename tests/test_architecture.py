@@ -197,7 +197,7 @@ SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every q
 ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 # folders and names that are still to be put right; each is taken off when it is
 CROWDED = {"", "plan", "plan/line", "plan/tables"}  # "": the public face
-STEMS = {"dask", "tally", "cells"}
+STEMS = {"dask", "polars", "tally", "cells"}  # dask, polars: an accessor, and its reader
 CLASSES = {
     "Sums",
     "Steps",

@@ -13,7 +13,7 @@ from oracle.definition import definition_edges
 from oracle.neighbours import true_loss, true_sensitivity
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.measure import _in_rounds
 from pandas_blowfish.plan import choose
@@ -261,8 +261,8 @@ def test_the_kernel_counts_what_the_plan_says(seed, make_clusters):
     for measured in synopses(draw, found):
         tables = found.tables(measured.tallies)
         for cell in range(len(cells)):
-            assert (counted(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
-        assert (counted(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
+            assert (count_cells(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
+        assert (count_cells(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
 
 
 ROUNDS = {
@@ -286,7 +286,7 @@ def test_every_round_has_its_noise(strategy):
     for _ in range(150):
         drawn = _in_rounds(staged, frame, UNCHECKED, Fraction(1), Fraction(1), clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
-            noise = own - step.measured(counted(frame, step.tallies, clip=False))
+            noise = own - step.measured(count_cells(frame, step.tallies, clip=False))
             codes = step.scales.codes
             for code, scale in enumerate(step.scales.values):
                 squares.setdefault((number, scale), []).extend(noise[codes == code] ** 2)

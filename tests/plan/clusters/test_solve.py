@@ -108,14 +108,14 @@ def test_a_name_stands_for_one_answer(strategy, tmp_path):
 
 def exact_values(plan, frame):
     """Return what would be measured without noise: by the kernel's own counts."""
-    from pandas_blowfish.count.tally import counted
+    from pandas_blowfish.count.tally import count_cells
 
     measurement = plan.measurement
     if not isinstance(measurement, Staged):
-        return measurement.measured(counted(frame, measurement.tallies, clip=False))
+        return measurement.measured(count_cells(frame, measurement.tallies, clip=False))
     values = []
     while (step := measurement.following(values)) is not None:
-        values.append(step.measured(counted(frame, step.tallies, clip=False)))
+        values.append(step.measured(count_cells(frame, step.tallies, clip=False)))
     return np.concatenate(values)
 
 
