@@ -19,11 +19,10 @@ import numpy as np
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "twitter_western_usa.npz"
@@ -60,8 +59,8 @@ def errors(noisy: np.ndarray, truth: np.ndarray, rows: float) -> tuple[float, fl
 def answers(plan: Plan, grid: np.ndarray) -> np.ndarray:
     """Return noisy answers of a plan."""
     counts = np.concatenate([gathered(tally, grid) for tally in plan.measurement.tallies])
-    values = _noisy(plan, plan.measurement.measured(counts))
-    return solve(plan.measurement, values, post=False).answers
+    values = add_noise(plan.measurement, plan.measurement.apply(counts), plan.cost)
+    return plan.measurement.solve(values, post=False).answers
 
 
 def gathered(tally: object, grid: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import pandas as pd
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, integers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv.gz"

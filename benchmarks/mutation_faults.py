@@ -15,12 +15,13 @@ import numpy as np
 from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
+from pandas_blowfish.beyond.chain_plan import Chained
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
 from pandas_blowfish.facts import move_bound
-from pandas_blowfish.plan import choose, price, sensitivity
 from pandas_blowfish.plan import plan as plans
+from pandas_blowfish.plan import price, sensitivity
 from pandas_blowfish.plan.clusters import adaptive, counted, soft, whole
 from pandas_blowfish.plan.clusters import question as clustering
 from pandas_blowfish.plan.clusters import sensitivity as hats
@@ -31,11 +32,11 @@ from pandas_blowfish.plan.line import runs as nested
 from pandas_blowfish.plan.linear import atom_rows as linear
 from pandas_blowfish.plan.linear import sensitivity as links
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tables import effects as tables
 from pandas_blowfish.plan.tables import identity, levels, mesh, residual
 from pandas_blowfish.plan.tables import mesh_lines as crossings
-from pandas_blowfish.plan.tables import scaling as tables
 from pandas_blowfish.plan.tables import sensitivity as changes
-from pandas_blowfish.plan.tables.mesh_lines import Lines
+from pandas_blowfish.plan.tables.mesh_lines import MeshLines
 from pandas_blowfish.plan.totals import sensitivity as shifts
 from pandas_blowfish.plan.totals import sensitivity as stretch
 from pandas_blowfish.plan.totals import sums as totals
@@ -103,10 +104,10 @@ for _name in ("identity", "ordered", "hierarchical", "ordered_hierarchical", "ha
     scale_faults(nested.Nested, "family_scales", LINES, f"runs ({_name})", f"ranges, {_name}")
 scale_faults(dawa.Dawa, "bucket_scale", LINES, "dawa, totals", "ranges, dawa")
 scale_faults(dawa.Dawa, "partition_scale", LINES, "dawa, partition", "ranges, dawa")
-scale_faults(tables.Weighted, "table_scales", TABLES, "residual", "marginals, residual")
-scale_faults(tables.Weighted, "table_scales", TABLES, "even", "marginals, even")
-scale_faults(tables.Weighted, "table_scales", TABLES, "one joint table", "marginals, joint")
-scale_faults(tables.Weighted, "table_scales", TABLES, "levels", "boxes, levels")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "residual", "marginals, residual")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "even", "marginals, even")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "one joint table", "marginals, joint")
+scale_faults(tables.EffectTables, "table_scales", TABLES, "levels", "boxes, levels")
 for _name in ("identity", "direct", "optimised"):
     scale_faults(linear.Linear, "scale", WORK, f"linear ({_name})", f"workload, {_name}")
 scale_faults(nested.Nested, "family_scales", WORK, "woven", "workload, ordered")
@@ -119,7 +120,7 @@ scale_faults(
     totals.Sums, "total_scales", TOTALS, "geomean", "geomean", tests="tests/privacy/test_total_loss.py"
 )
 scale_faults(identity.Identity, "scale", CLUSTERS, "grid", "clusters, grid")
-scale_faults(soft.Soft, "scale", CLUSTERS, "soft bins", "clusters, soft")
+scale_faults(soft.SoftBins, "scale", CLUSTERS, "soft bins", "clusters, soft")
 scale_faults(adaptive.Adaptive, "round_scales", CLUSTERS, "adaptive", "clusters, adaptive")
 scale_faults(whole.Whole, "column_scales", CLUSTERS, "whole", "clusters, whole")
 
@@ -146,12 +147,12 @@ for _owner, _said, _family, _case in (
     (identity.Identity, "identity", COUNTS, "hist"),
     (nested.Nested, "runs", LINES, "ranges, hierarchical"),
     (tree.Tree, "tree", LINES, "ranges, tree"),
-    (tables.Weighted, "residual", TABLES, "marginals, residual"),
+    (tables.EffectTables, "residual", TABLES, "marginals, residual"),
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "mean", TOTALS, "mean"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
 ):
     fault(f"{_said}: the scale of one row a quarter", _family, _case)(
@@ -170,13 +171,13 @@ for _owner, _said, _family, _case, _file in (
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh", "mesh"),
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
     (totals.Sums, "sums", TOTALS, "sum", "total"),
-    (soft.Soft, "soft bins", CLUSTERS, "clusters, soft", "soft"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
+    (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft", "soft"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
 ):
     fault(f"{_said}: one row doubled when measured", _family, _case, tests=STRATEGY.format(_file))(
         lambda patch, owner=_owner: patch.wrap(
-            owner, "measured", lambda old, own, counts: first_doubled(old(own, counts))
+            owner, "apply", lambda old, own, counts: first_doubled(old(own, counts))
         )
     )
 
@@ -189,7 +190,7 @@ def _both_doubled(patch: Patches, owner: Any) -> None:
         found[0] = found[0] * 2
         return found.tocsc()
 
-    patch.wrap(owner, "measured", lambda old, own, counts: first_doubled(old(own, counts)))
+    patch.wrap(owner, "apply", lambda old, own, counts: first_doubled(old(own, counts)))
     patch.wrap(owner, "columns", columns)
 
 
@@ -198,7 +199,7 @@ for _owner, _said, _family, _case in (
     (residual.Residual, "residual", TABLES, "marginals, residual"),
     (linear.Linear, "linear", WORK, "workload, direct"),
     (totals.Sums, "sums", TOTALS, "sum"),
-    (adaptive.Boxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
+    (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
 ):
     fault(f"{_said}: one row doubled, and stated so", _family, _case)(
         lambda patch, owner=_owner: _both_doubled(patch, owner)
@@ -215,7 +216,7 @@ def _(patch: Patches) -> None:
     def measured(old: Any, own: Any, counts: Any) -> Any:
         return old(own, counts) + np.append(counts[1], np.zeros(len(own.scales) - 1, dtype=np.int64)) * 2
 
-    patch.wrap(identity.Identity, "measured", measured)
+    patch.wrap(identity.Identity, "apply", measured)
 
 
 @fault("runs: the rows of a second level are added to one another", LINES, "ranges, hierarchical")
@@ -225,7 +226,7 @@ def _(patch: Patches) -> None:
         found[1:] = found[1:] + found[:-1] * (found[1:] != found[:-1])
         return found
 
-    patch.wrap(nested.Nested, "measured", measured)
+    patch.wrap(nested.Nested, "apply", measured)
 
 
 # exact parts that are not
@@ -402,7 +403,7 @@ def _(patch: Patches) -> None:
     def scales(old: Any, own: Any) -> Any:
         return tuple(Fraction(int(most)) / own.epsilon for most in own.losses.max(axis=0))
 
-    patch.wrap(tables.Weighted, "table_scales", scales)
+    patch.wrap(tables.EffectTables, "table_scales", scales)
 
 
 @fault("edges change one column at a time", TABLES, "marginals, residual", "marginals, even")
@@ -456,12 +457,12 @@ def _(patch: Patches) -> None:
         first = own.counts_of_lines[0] * sum(own.lines[0].sizes)
         return old(own, np.where(np.arange(len(noise)) < first, noise, 0))
 
-    patch.wrap(mesh.Mesh, "mapped", mapped)
+    patch.wrap(mesh.Mesh, "spread_noise", mapped)
 
 
 @fault("mesh: flows are halved", TABLES, "boxes, mesh")
 def _(patch: Patches) -> None:
-    patch.wrap(Lines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
+    patch.wrap(MeshLines, "flows", lambda old, own, nodes: old(own, nodes) // 2)
 
 
 # workloads
@@ -622,7 +623,7 @@ def _(patch: Patches) -> None:
         found = old(own, counts)
         return found + np.roll(found, 1) * (own.coarse != own.fine)
 
-    patch.wrap(adaptive.Boxes, "measured", measured)
+    patch.wrap(adaptive.HalvedBoxes, "apply", measured)
 
 
 @fault("whole: the longest edge of a piece is one step", CLUSTERS, "clusters, whole")
@@ -668,7 +669,7 @@ def _(patch: Patches) -> None:
 
 
 def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
-    patch.everywhere(price.price, lambda old, policy: change(old(policy)))
+    patch.everywhere(price.price_facts, lambda old, policy: change(old(policy)))
 
 
 @fault(
@@ -784,8 +785,8 @@ def _(patch: Patches) -> None:
 
 @fault("missing values are joined to nothing", POLICIES, "hist, missing", "cumhist, missing")
 def _(patch: Patches) -> None:
-    def init(old: Any, own: Any, inner: Any, *, joined: bool) -> None:
-        old(own, inner, joined=False)
+    def init(old: Any, own: Any, *given: Any, joined: bool) -> None:
+        old(own, *given, joined=False)
 
     patch.wrap(WithMissing, "__init__", init)
 
@@ -843,7 +844,7 @@ def _(patch: Patches) -> None:
 
         return old(Tally(asked.binnings, asked.shown, None), *given)
 
-    patch.everywhere(bins.combined, unfiltered, kernel=True)
+    patch.everywhere(bins.combine, unfiltered, kernel=True)
 
 
 @fault(
@@ -915,7 +916,7 @@ def _(patch: Patches) -> None:
 
 @fault("rows that follow each other are taken for independent", OTHERS, "chain")
 def _(patch: Patches) -> None:
-    patch.set(choose, "rate_of", lambda policy, epsilon: epsilon)
+    patch.set(Chained, "rate", staticmethod(lambda policy, epsilon: epsilon))
 
 
 @fault("the secret total is forgotten", OTHERS, "secret total")

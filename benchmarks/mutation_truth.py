@@ -30,7 +30,6 @@ from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.tables.mesh import Mesh
 
 _edges: dict[Any, Any] = {}
@@ -108,7 +107,7 @@ def _drawn(
 ) -> tuple[Any, list[Fraction]]:
     """Return the measured matrix, records as columns, and the scale of each row; of rounds all of them."""
     own = plan.measurement
-    if not isinstance(own, Staged):
+    if not own.in_rounds:
         matrix = _columns(own, records, clip)
         scales = list(own.scales)
         if (
@@ -118,25 +117,23 @@ def _drawn(
             scales = [both if scale else scale for scale in scales]
         return matrix, scales
     draw, values, parts, scales = np.random.default_rng(1), [], [], []
-    while (step := own.following(values)) is not None:
+    while (step := own.next_round(values)) is not None:
         parts.append(_columns(step, records, clip))
         scales += list(step.scales)
         noise = [draw.laplace(0, float(scale)) if scale else 0.0 for scale in step.scales]
-        exact = step.measured(count.count_cells(frame, step.tallies, clip=clip))
+        exact = step.apply(count.count_cells(frame, step.tallies, clip=clip))
         values.append(exact + np.rint(noise).astype(np.int64))
     return np.concatenate(parts), scales
 
 
 def _columns(step: Any, records: list[pd.DataFrame], clip: bool) -> Any:
-    return np.column_stack(
-        [step.measured(count.count_cells(one, step.tallies, clip=clip)) for one in records]
-    )
+    return np.column_stack([step.apply(count.count_cells(one, step.tallies, clip=clip)) for one in records])
 
 
 def _mesh_loss(mesh: Mesh, matrix: Any, scales: list[Fraction], pairs: Any) -> Loss:
     """Return the least loss of noise that makes up for a move, of the move for which that is largest."""
     many = len(scales)
-    noise = np.column_stack([mesh.mapped(each) for each in np.eye(many, dtype=np.int64)]).astype(float)
+    noise = np.column_stack([mesh.spread_noise(each) for each in np.eye(many, dtype=np.int64)]).astype(float)
     costs = np.array([1 / float(scale) if scale else 1e12 for scale in scales])
     matrix = np.column_stack([matrix, np.zeros(len(matrix), dtype=np.int64)])
     worst, whole = 0.0, float(mesh.whole)

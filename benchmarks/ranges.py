@@ -18,10 +18,9 @@ from scipy.linalg import cholesky, eigvalsh
 
 import pandas_blowfish as bf
 from pandas_blowfish.kernel.buckets import bucketed
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "dpbench_1d.npz"
@@ -147,12 +146,12 @@ def errors_each(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int)
     atom = plan.measurement.tally.marks[0]
     inside = atom >= 0
     atoms = np.bincount(atom[inside], counts[inside]).astype(np.int64)
-    exact = plan.measurement.measured(atoms)
+    exact = plan.measurement.apply(atoms)
     dawa = plan.measurement if isinstance(plan.measurement, Dawa) else None
     found = []
     for _ in range(repeats):
-        values = bucketed(dawa, exact) if dawa else _noisy(plan, exact)
-        solved = [solve(plan.measurement, values, post=post).answers for post in (False, True)]
+        values = bucketed(dawa, exact) if dawa else add_noise(plan.measurement, exact, plan.cost)
+        solved = [plan.measurement.solve(values, post=post).answers for post in (False, True)]
         found.append([float(np.mean((answers - truth) ** 2)) for answers in solved])
     return np.array(found)
 

@@ -48,7 +48,7 @@ pygments_dark_style = "github-dark"
 
 
 def setup(app: Any) -> None:
-    """Mend what napoleon and autodoc make of some docstrings and signatures."""
+    """Correct what napoleon and autodoc make of some docstrings and signatures."""
     kept: dict[str, list[str]] = {}
 
     def keep(_app: Any, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:

@@ -23,7 +23,7 @@ Fraction(2, 1)
 """
 
 from pandas_blowfish import datasets, errors, testing
-from pandas_blowfish.accessor import BlowfishAccessor, of
+from pandas_blowfish.accessor import BlowfishAccessor, Protected, of, protect
 from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.beyond.scenario import Scenario, scenario
@@ -46,7 +46,6 @@ from pandas_blowfish.policy.secret import (
     relative_error,
     threshold,
 )
-from pandas_blowfish.protected import Protected, protect
 from pandas_blowfish.queries.frames.curate import check, draft
 from pandas_blowfish.report import report
 from pandas_blowfish.version import __version__

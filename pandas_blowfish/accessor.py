@@ -1,30 +1,76 @@
-"""df.blowfish: reads arguments, delegates. No maths, no state, and no row is touched here."""
+"""df.blowfish by the role of a frame: unprotected rows, protected rows, a release. No row is touched here.
+
+Reads arguments and delegates: no maths, no state. `Verbs` declares what protected rows can be asked.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import pandas as pd
 
+from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Budget, Ledger
-from pandas_blowfish.errors import FrameError
+from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.seal import Frame
+from pandas_blowfish.errors import (
+    ArgumentError,
+    FrameError,
+    NotProtectedError,
+    NotReleasedError,
+    WrongRoleError,
+)
 from pandas_blowfish.explain.glance import frame_html, frame_text
+from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.protect import Opened, opened, protect
+from pandas_blowfish.queries.frames import free
+from pandas_blowfish.queries.frames import protect as binding
+from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
-from pandas_blowfish.queries.planner import Planner
+from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
 from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.weaker_promise import answer_apart
 from pandas_blowfish.release import Receipt, interval, receipt_of
-from pandas_blowfish.types import Columns, Epsilon, Number
-from pandas_blowfish.verbs import Verbs
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Tables
+from pandas_blowfish.verbs import Verbs, specialise
+
+TAKEN = (
+    "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
+)
+REFUSED = {  # protect, by the kind of what is protected
+    "protected": ("this table is protected already", "give bf.protect the table itself."),
+    "release": ("this frame is a release, not rows", "protect rows; a release answers more, free, as it is."),
+}
+
+Given = ParamSpec("Given")
+Free = ParamSpec("Free")
+Bound = TypeVar("Bound")  # what protect returns: a marked pandas frame; of another engine its verbs
 
 
-@pd.api.extensions.register_dataframe_accessor("blowfish")
-class BlowfishAccessor(Verbs):
-    """Blowfish privacy on a DataFrame: protect it, then release noisy answers from it.
+class BlowfishAccessor:
+    """Blowfish privacy on a frame: protect it, then release noisy answers from it.
+
+    `df.blowfish` has what a frame of its role can be asked, and the error of anything else states the role.
+    Rows have `protect`; protected rows the verbs, `plan` and `budget`; a release its `receipt`, `interval()`,
+    `plot()` and more questions, free.
 
     Examples:
         >>> import pandas_blowfish as bf
@@ -35,11 +81,36 @@ class BlowfishAccessor(Verbs):
         ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
     """
 
-    def __init__(self, frame: pd.DataFrame, scope: Scope | None = None) -> None:
-        if not isinstance(frame, pd.DataFrame):
-            raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
+    _kind: ClassVar[str | None] = None  # of the record that a frame of this role carries
+    _fix: ClassVar[str] = "df = df.blowfish.protect(policy, epsilon=1)"
+
+    def __init__(self, frame: Any, scope: Scope | None = None) -> None:
         self._frame = frame
         self._scope = scope or Scope()
+
+    if not TYPE_CHECKING:  # to a type checker a role has just its own members
+
+        def __getattr__(self, name: str) -> Any:
+            """Say which role the frame has, where another one has what is asked for."""
+            if hasattr(Protected, name) and not name.startswith("_"):
+                raise NotProtectedError(self._kind, self._fix)
+            if hasattr(ReleasedFrame, name) and not name.startswith("_"):
+                raise NotReleasedError(self._kind)
+            if name == "protect":
+                problem, fix = REFUSED[self._kind]
+                raise WrongRoleError(problem, fix=fix)
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(what, name=name, obj=self)
+
+    def __repr__(self) -> str:
+        return frame_text(self._frame.attrs.get("blowfish"), self._scope)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self._frame.attrs.get("blowfish"), self._scope)
+
+
+class Rows(BlowfishAccessor, Generic[Bound]):
+    """Rows that can be protected."""
 
     def protect(
         self,
@@ -50,7 +121,7 @@ class BlowfishAccessor(Verbs):
         ledger: Ledger | str | os.PathLike[str] | None = None,
         outside: str = "error",
         unit: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Bound:
         """Return this frame bound to a policy, a budget and a ledger; every release starts here.
 
         Args:
@@ -63,44 +134,58 @@ class BlowfishAccessor(Verbs):
                 the bounds into the nearest cell (the promise then concerns the clipped values).
             unit: A column that names who a row is about; repeats are refused.
 
+        Returns:
+            A pandas frame to ask through its own `.blowfish`; of another engine's frame its verbs.
+
         Raises:
             OutsideDomainError: Some row is outside the declared domain (names columns only).
             StaleFrameError, PolicyMismatchError, BudgetMismatchError: The name is bound to other rows,
                 another policy, another total.
         """
-        marked: pd.DataFrame = protect(
-            self._frame, policy, epsilon=epsilon, dataset=dataset, ledger=ledger, outside=outside, unit=unit
-        )
+        stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
+        return self._bind(policy, **stated, outside=outside, unit=unit)
+
+    def _bind(self, policy: Any, **stated: Any) -> Bound:
+        marked: Bound = binding.protect(self._frame, policy, **stated)
         return marked
 
-    def where(self, expression: str) -> Self:
-        """Ask the verbs that follow about the rows that satisfy an expression.
 
-        The row count of the answer is public only if no secret can lead a row in or out.
+class UnprotectedFrame(Rows[pd.DataFrame]):
+    """`df.blowfish` of a pandas frame that is not protected yet."""
 
-        Args:
-            expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
-                `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
-                constants lie on cell edges; a missing value satisfies nothing. Chained ones all hold.
-        """
-        caller = sys._getframe(1)
-        variables = {**caller.f_globals, **caller.f_locals}
-        return self._within(self._scope.where(self.policy, expression, variables))
 
-    def groupby(self, columns: Columns) -> Self:
-        """Ask the verbs that follow once for each combination of some columns' values, in one release.
+class UnprotectedTable(Rows["Protected"]):
+    """`frame.blowfish` of a polars or Dask frame: what a curator may do before its rows are protected."""
 
-        Args:
-            columns: One column or several; every declared combination is a group, in schema order.
-        """
-        return self._within(self._scope.groupby(self.policy, columns))
+    _fix = "protected = frame.blowfish.protect(policy, epsilon=1), then protected.hist(...)"
+
+    def _bind(self, policy: Any, **stated: Any) -> Protected:
+        return protect(self._frame, policy, **stated)
+
+    def __repr__(self) -> str:
+        return "not protected yet: frame.blowfish.protect(policy, epsilon=1, ...) returns its verbs"
+
+
+@specialise(pd.DataFrame, Tables)
+class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
+    """Protected rows, of pandas or another engine, and what they can be asked; `bf.protect` makes one.
+
+    Rows stay where they are: another engine is asked for counts by cell, which get their noise here. Results
+    are pandas frames with their receipts.
+    """
+
+    _kind = "protected"
+
+    def __init__(self, table: Any, scope: Scope | None = None) -> None:
+        if not isinstance(table, Frame) or not isinstance(table.attrs.get("blowfish"), Mapping):
+            raise FrameError("not a protected table", fix="use bf.protect.")
+        super().__init__(table, scope)
 
     @property
     def plan(self) -> Planner:
         """Return the verbs without data: what a query would cost and how wrong it would be."""
         source = self._opened()
-        rows = source.dataset.binding["rows"] if source.policy.rows_public else None
-        return Planner(source.policy, self._scope, rows)
+        return Planner(source.policy, self._scope, _public_rows(source))
 
     @property
     def policy(self) -> Policy:
@@ -119,9 +204,124 @@ class BlowfishAccessor(Verbs):
         return self._opened().ledger
 
     @property
+    def native(self) -> Any:
+        """Return the table as it was given: its rows are private."""
+        return self._frame if isinstance(self._frame, pd.DataFrame) else self._frame.native
+
+    def report(self, path: Any, *, releases: Any = ()) -> Path:
+        """Write one page for the privacy officer: the promise, the budget, every release, the ledger checked.
+
+        Named releases are read back from the ledger, free; others are shown by their entry alone, unless they
+        are given. Nothing is spent, and no row is read.
+
+        Args:
+            path: Where to; ends in .html.
+            releases: Released frames to show too, each compared with the ledger.
+
+        Returns:
+            The file written.
+        """
+        from pandas_blowfish.explain.report.account import account
+        from pandas_blowfish.explain.report.page import page_path, write_page
+
+        source, target = self._opened(), page_path(path)
+        return write_page(account(source.ledger, source.dataset.name, of, releases), target)
+
+    def _opened(self) -> Opened:
+        return binding.opened(self._frame.attrs.get("blowfish"))
+
+    def _narrow(self, step: str, *given: Any) -> Self:
+        return type(self)(self._frame, getattr(self._scope, step)(self.policy, *given))
+
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
+        if verb == "kmeans":
+            require_clusters()
+        source = self._opened()
+        known = _public_rows(source)
+        if verb != "kmeans" and given.get("rows") not in (None, known):
+            raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out.")
+        plan = plan_verb(verb, given, source.policy, self._scope, known)
+        stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
+        if isinstance(plan, Apart):
+            return answer_apart(plan, self._frame, source, **stated)
+        stated |= {"build": VERBS[verb].frame, "shapes": VERBS[verb].shapes}
+        return answer(plan, self._frame, source, **stated)
+
+
+class ProtectedFrame(Protected, Rows[pd.DataFrame]):
+    """`df.blowfish` of a protected pandas frame; protecting it again continues its budget."""
+
+
+def _public_rows(source: Opened) -> int | None:
+    rows: int | None = source.dataset.binding["rows"] if source.policy.rows_public else None
+    return rows
+
+
+def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFrame]:
+    """Refuse by its role, in a question to a release, what only a new release can be told."""
+    signature = inspect.signature(question)
+
+    @functools.wraps(question)
+    def asked(*given: Given.args, **named: Given.kwargs) -> pd.DataFrame:
+        try:
+            signature.bind(*given, **named)
+        except TypeError:
+            if "epsilon" in named or (given[1:] and not named):
+                raise NotProtectedError("release") from None
+            if named.keys() & {"strategy", "post", "name"}:
+                problem = "an earlier release is asked, nothing is measured"
+                raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
+            raise
+        return question(*given, **named)
+
+    return asked
+
+
+class ReleasedFrame(BlowfishAccessor):
+    """`df.blowfish` of a released frame: its receipt, its errors, and more questions, free.
+
+    A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile` and `range`; a `kmeans` assigns rows.
+    """
+
+    _kind = "release"
+
+    @property
     def receipt(self) -> Receipt:
         """Return the receipt of a released frame."""
         return receipt_of(self._frame)
+
+    @_free
+    def hist(self, *, bins: Bins | None = None) -> pd.DataFrame:
+        """Return the counts that a released `cumhist` or `hist` determines, free.
+
+        Args:
+            bins: None for the released cells, a number of bins, or a list of edges of released cells as in
+                `numpy.histogram`.
+        """
+        return free.hist_again(self._frame, bins)
+
+    @_free
+    def cumhist(self) -> pd.DataFrame:
+        """Return the cumulative counts, with `cdf`, that a released `hist` determines, free."""
+        return free.cumhist_again(self._frame)
+
+    @_free
+    def quantile(self, q: Shares = 0.5) -> pd.DataFrame:
+        """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
+
+        Args:
+            q: A share between 0 and 1, or several; the median by default.
+        """
+        return free.quantile_again(self._frame, q)
+
+    @_free
+    def range(self, bounds: Bounds) -> pd.DataFrame:
+        """Return the counts of ranges that a released `cumhist` or `hist` determines, free.
+
+        Args:
+            bounds: (low, high) pairs of released cells, None for an end of the domain; "all" for every range.
+        """
+        return free.range_again(self._frame, bounds)
 
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
@@ -161,38 +361,92 @@ class BlowfishAccessor(Verbs):
 
         return plot(self._frame, ax=ax, level=level, columns=columns)
 
-    def report(self, path: Any, *, releases: Any = ()) -> Path:
-        """Write one page for the privacy officer: the promise, the budget, every release, the ledger checked.
 
-        Named releases are read back from the ledger, free; others are shown by their entry alone, unless they
-        are given. Nothing is spent, and no row is read.
+class Either(Protocol[Given, Free]):
+    """A verb that may be called as on protected rows, or as on a release."""
 
-        Args:
-            path: Where to; ends in .html.
-            releases: Released frames to show too, each compared with the ledger.
+    @overload
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> pd.DataFrame: ...
 
-        Returns:
-            The file written.
-        """
-        from pandas_blowfish.explain.report.account import account
-        from pandas_blowfish.explain.report.page import page_path, write_page
-
-        source, target = self._opened(), page_path(path)
-        return write_page(account(source.ledger, source.dataset.name, of, releases), target)
-
-    def _within(self, scope: Scope) -> Self:
-        return type(self)(self._frame, scope)
-
-    def _opened(self) -> Opened:
-        return opened(self._frame.attrs.get("blowfish"))
-
-    def __repr__(self) -> str:
-        return frame_text(self._frame.attrs.get("blowfish"), self._scope)
-
-    def _repr_html_(self) -> str:
-        return frame_html(self._frame.attrs.get("blowfish"), self._scope)
+    @overload
+    def __call__(self, *given: Free.args, **named: Free.kwargs) -> pd.DataFrame: ...
 
 
-def of(frame: pd.DataFrame) -> BlowfishAccessor:
-    """Return `frame.blowfish`, typed: type checkers see the plain attribute as a Series."""
-    return BlowfishAccessor(frame)
+def _either(
+    protected: Callable[Concatenate[Any, Given], pd.DataFrame],
+    released: Callable[Concatenate[Any, Free], pd.DataFrame],  # noqa: ARG001  for its type
+) -> Either[Given, Free]:
+    return cast("Either[Given, Free]", protected)
+
+
+class AnyFrame(ProtectedFrame, ReleasedFrame):
+    """What `bf.of` is to type checkers, which cannot see the role of a frame: what any role has."""
+
+    hist = _either(Protected.hist, ReleasedFrame.hist)
+    cumhist = _either(Protected.cumhist, ReleasedFrame.cumhist)
+    quantile = _either(Protected.quantile, ReleasedFrame.quantile)
+    range = _either(Protected.range, ReleasedFrame.range)
+
+
+def of(frame: pd.DataFrame) -> AnyFrame:
+    """Return `frame.blowfish`, typed: type checkers see the plain attribute as a Series.
+
+    Its type has what frames of any role have; what comes back is that of the frame's own role.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise FrameError("not a pandas DataFrame", fix="give a DataFrame.")
+    record = frame.attrs.get("blowfish")
+    kind = record.get("kind") if isinstance(record, Mapping) else None
+    role = {"protected": ProtectedFrame, "release": ReleasedFrame}.get(str(kind), UnprotectedFrame)
+    return cast(AnyFrame, role(frame))
+
+
+pd.api.extensions.register_dataframe_accessor("blowfish")(of)  # type: ignore[type-var]  # no class
+
+
+def protect(
+    frame: Any,
+    policy: Any,
+    *,
+    epsilon: Epsilon,
+    dataset: str | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    outside: str = "error",
+    unit: str | None = None,
+) -> Protected:
+    """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
+
+    Rows outside the declared domain are looked for here, once; a release counts such rows nowhere and never
+    fails because of one. Every table is sealed by how often its cells occur, whatever the order of rows (in
+    pandas their order is checked besides): a dataset may be protected in pandas today and in another engine
+    tomorrow, on one budget. Each release first counts the columns it reads once more, to see that they are
+    still those (`StaleFrameError`).
+
+    Args:
+        frame: A frame of pandas or polars (lazy too), a PyArrow table or dataset, a DuckDB relation, a
+            Dask or a `pyspark.sql` DataFrame.
+        policy: A `bf.Policy`, or a pandera schema to make one of.
+        epsilon: The total that all releases together may lose; 0.1 means exactly 1/10.
+        dataset: The name the budget is kept under. Required with a file ledger.
+        ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
+        outside: "error" or "clip", as in `df.blowfish.protect`.
+        unit: A column that names who a row is about; repeats are refused.
+
+    Returns:
+        An object with every verb of `df.blowfish`, and `where`, `groupby`, `plan`, `budget`, `report`.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> patients = bf.protect(bf.datasets.patients(1_000), bf.datasets.patients_policy(), epsilon=1)
+        >>> patients.hist("age", epsilon="0.25").shape, patients.budget.remaining
+        ((100, 2), Fraction(3, 4))
+    """
+    stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
+    stated |= {"outside": outside, "unit": unit}
+    if isinstance(frame, pd.DataFrame):
+        return Protected(of(frame).protect(policy, **stated))
+    table = open_table(frame)
+    if not isinstance(table, Frame):
+        what = f"a {type(frame).__module__}.{type(frame).__qualname__} is no table that can be counted"
+        raise FrameError(what, fix=f"give {TAKEN}; a path as pl.scan_parquet(path) or pd.read_csv(path).")
+    return Protected(binding.protect(table, policy, **stated))

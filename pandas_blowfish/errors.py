@@ -178,22 +178,27 @@ class FactMismatchError(FrameError):
         super().__init__(what, fix=fix)
 
 
-class NotProtectedError(FrameError):
+class WrongRoleError(FrameError, AttributeError):
+    """A frame was asked for what frames of another role have: rows, protected rows, releases."""
+
+
+class NotProtectedError(WrongRoleError):
     """A release was asked of a frame that carries no protection record."""
 
     def __init__(self, kind: object = None, fix: str = "df = df.blowfish.protect(policy, epsilon=1)") -> None:
-        told = ("this frame is not protected", f"{fix}; pivot, CSV and some merges lose the record.")
+        plain = ("this frame is not protected", f"{fix}; pivot, CSV and some merges lose the record.")
         released = ("this frame is a release, not protected rows", "ask the frame protect() returned.")
-        what, fix = released if kind == "release" else told
+        what, fix = released if kind == "release" else plain
         super().__init__(what, fix=fix)
 
 
-class NotReleasedError(FrameError):
+class NotReleasedError(WrongRoleError):
     """A question about a release was asked of a frame that is not one."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: object = None) -> None:
         fix = "ask it of the frame a verb returned, such as df.blowfish.hist(...); keep its attrs."
-        super().__init__("this frame carries no receipt", fix=fix)
+        protected = "this frame is protected rows, not a release: it carries no receipt"
+        super().__init__(protected if kind == "protected" else "this frame carries no receipt", fix=fix)
 
 
 class ReceiptError(FrameError):

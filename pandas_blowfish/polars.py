@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pandas_blowfish.accessor import UnprotectedTable
 from pandas_blowfish.errors import MissingPackageError
-from pandas_blowfish.protected import Unprotected
 
 try:
     import polars
 except ImportError:
     raise MissingPackageError("polars", 'pip install "pandas-blowfish[polars]"') from None
 
-polars.api.register_dataframe_namespace("blowfish")(Unprotected)
-polars.api.register_lazyframe_namespace("blowfish")(Unprotected)
+polars.api.register_dataframe_namespace("blowfish")(UnprotectedTable)
+polars.api.register_lazyframe_namespace("blowfish")(UnprotectedTable)

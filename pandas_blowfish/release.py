@@ -15,8 +15,8 @@ from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import reading, require_form, require_parts
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.solve import total_interval
 

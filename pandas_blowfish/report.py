@@ -12,7 +12,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 
 
 def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any = ()) -> Path:
-    """Write a page that tells what was promised about a dataset, released and spent, and check the ledger.
+    """Write a page that states what was promised about a dataset, released and spent, and check the ledger.
 
     The page is one file without any link, for a person who has the ledger but not the rows: the policy and
     its odds in words, the budget over time, every release with its error bars and receipt, whether the ledger
@@ -29,7 +29,7 @@ def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any 
         The file written.
 
     Raises:
-        LedgerNotFoundError, UnknownDatasetError: There is nothing to tell of.
+        LedgerNotFoundError, UnknownDatasetError: There is no such ledger, or dataset in it.
         LedgerKeyError: The ledger was begun with a key, and BLOWFISH_LEDGER_KEY is not it.
 
     Examples:
@@ -43,19 +43,16 @@ def report(ledger: Any, path: Any, *, dataset: str | None = None, releases: Any 
         'report.html'
     """
     from pandas_blowfish.explain.report.account import account
-    from pandas_blowfish.explain.report.page import (  # here: importing the library stays fast
-        page_path,
-        write_page,
-    )
+    from pandas_blowfish.explain.report.page import page_path, write_page
 
     target = page_path(path)
     if not isinstance(ledger, (Ledger, str, os.PathLike)):
         raise ArgumentTypeError("ledger", "not a ledger", allowed="a bf.Ledger, or the path of its file")
     book = ledger if isinstance(ledger, Ledger) else Ledger.at(str(Ledger(ledger).location))
-    return write_page(account(book, _chosen(book, dataset), of, releases), target)
+    return write_page(account(book, _choose_dataset(book, dataset), of, releases), target)
 
 
-def _chosen(ledger: Ledger, dataset: str | None) -> str:
+def _choose_dataset(ledger: Ledger, dataset: str | None) -> str:
     """Return the dataset asked for, or the only one."""
     if dataset is not None:
         return dataset

@@ -1,53 +1,74 @@
-"""The verbs of df.blowfish: each reads its arguments, plans, and answers. No row is touched here."""
+"""Every verb declared once: signatures and docstrings of `df.blowfish`, its views, other engines and `plan`.
+
+`accessor.Protected` answers them from rows, `queries.planner.Planner` plans them without.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
-
-import pandas as pd
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, Generic, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.queries.count import plan_count
-from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.frames.answer import answer, answers
-from pandas_blowfish.queries.frames.free import cumhist_again, hist_again, quantile_again, range_again
-from pandas_blowfish.queries.hist import plan_hist
-from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
-from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
-from pandas_blowfish.queries.range import plan_range
-from pandas_blowfish.queries.weaker_promise import (
-    answer_apart,
-    is_sized,
-    is_told,
-    plan_told,
-    plan_wasserstein,
-)
-from pandas_blowfish.queries.workload import plan_workload
-from pandas_blowfish.release import released
-from pandas_blowfish.summaries import Summaries
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Shares, Strategy, Tables
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+
+Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
+Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
+Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
 
 
-class Verbs(Summaries):
-    """What can be asked of a protected frame, and (a few) of a released one."""
+class Verbs(ABC, Generic[Answer, Answers]):
+    """What can be asked about rows: of a protected frame, which answers, or of `plan`, which only plans.
+
+    On `plan` epsilon is 1 unless stated, `post` and `name` change nothing, and what comes back is a `Plan`
+    (under a weaker promise an `Apart`, which reads alike): a call can be copied from one to the other.
+    """
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Answer:
+        """Answer a verb, or plan it; `given` holds its arguments, and this object, by name."""
+
+    @abstractmethod
+    def _narrow(self, step: str, *given: Any) -> Self:
+        """Return the same verbs about fewer rows, or by group."""
+
+    def where(self, expression: str) -> Self:
+        """Ask the verbs that follow about the rows that satisfy an expression.
+
+        The row count of the answer is public only if no secret can lead a row in or out.
+
+        Args:
+            expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
+                `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
+                constants lie on cell edges; a missing value satisfies nothing. Chained ones all hold.
+        """
+        caller = sys._getframe(1)
+        return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
+
+    def groupby(self, columns: Columns) -> Self:
+        """Ask the verbs that follow once for each combination of some columns' values, in one release.
+
+        Args:
+            columns: One column or several; every declared combination is a group, in schema order.
+        """
+        return self._narrow("groupby", columns)
 
     def hist(
         self,
-        columns: Columns | None = None,
+        columns: Columns,
         *,
-        epsilon: Epsilon | None = None,
+        epsilon: Epsilon,
         bins: Bins | None = None,
         strategy: Strategy = "auto",
         prior: Shares | Mapping[Any, Any] | None = None,
         alpha: Epsilon | None = None,
+        rows: int | None = None,
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release how many rows lie in each cell of one or several columns.
-
-        On a released `cumhist` or `hist`, with `bins` or nothing: the counts it tells, free.
 
         Args:
             columns: A column, or a list of them: the index lists their full declared domain.
@@ -55,42 +76,33 @@ class Verbs(Summaries):
             bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
                 {"name": [values], ...}; for several columns a dict of those by column.
             strategy: "auto", or the name of what to measure. "single_prior" and "hedging" keep a weaker
-                promise than the policy's, which the receipt says in words; the ledger keeps their one
-                release a dataset apart from the budget.
+                promise than the policy's, which the receipt states in words; the ledger keeps their one
+                release per dataset separate from the budget.
             prior: For these: the share of rows that everybody expects in each bin; a list, dict or Series.
             alpha: For "hedging": the weight that everybody gives the prior at least, 0.001 by default.
+            rows: For these, on `plan`: the number of rows. A protected frame knows it.
             post: True for non-negative counts consistent with the public row count and with totals
                 the policy leaves exact; False for the unbiased answers.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame with `count` and `std` (standard error before shape constraints), its receipt in
-            `attrs["blowfish"]` and at `.blowfish.receipt`; `exact` too, where counts may be told exactly.
+            `attrs["blowfish"]` and at `.blowfish.receipt`; `exact` too, where counts may be exact.
         """
-        if columns is None and epsilon is None:
-            _only_the_question(strategy, post, name)
-            return hist_again(self._frame, bins)
-        source = self._opened()
-        asked: dict[str, Any] = {"epsilon": epsilon, "bins": bins, "strategy": strategy, "scope": self._scope}
-        if is_told(strategy, prior=prior, alpha=alpha):
-            asked |= {"prior": prior, "alpha": alpha, "rows": source.dataset.binding["rows"]}
-            told = plan_told(source.policy, columns, **asked)
-            return answer_apart(told, self._frame, source, post=post, name=name)
-        plan = plan_hist(source.policy, columns, **asked)
-        return answer(plan, self._frame, source, post=post, name=name)
+        return self._ask("hist", locals())
 
     def cumhist(
         self,
-        column: str | None = None,
+        column: str,
         *,
-        epsilon: Epsilon | None = None,
+        epsilon: Epsilon,
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release how many rows lie at or below each value of an ordered column.
 
-        On a released `hist`, without arguments: what it tells, free. Rows with a missing value are left out.
+        Rows with a missing value are left out.
 
         Args:
             column: A column of numbers, datetimes or ordered categories.
@@ -103,26 +115,19 @@ class Verbs(Summaries):
             A frame by value with `count` (never falling, ending at the row count where that is public),
             `std`, and `cdf`, the share of the release's own total.
         """
-        if column is None and epsilon is None:
-            _only_the_question(strategy, post, name)
-            return cumhist_again(self._frame)
-        source = self._opened()
-        plan = plan_cumhist(source.policy, column, epsilon=epsilon, strategy=strategy, scope=self._scope)
-        return answer(plan, self._frame, source, post=post, name=name, build=cumulative)
+        return self._ask("cumhist", locals())
 
     def quantile(
         self,
-        column: str | None = None,
-        q: Shares | None = None,
+        column: str,
+        q: Shares = 0.5,
         *,
-        epsilon: Epsilon | None = None,
+        epsilon: Epsilon,
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release the values below which shares q of the rows lie; 0.5, the median, by default.
-
-        On a released `cumhist` or `hist`, with the shares alone: what it tells, free.
 
         Args:
             column: A column of numbers, datetimes or ordered categories.
@@ -136,32 +141,22 @@ class Verbs(Summaries):
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
             far it moves when the cumulative count there is off by its standard error.
         """
-        if epsilon is None and (q is None or column is None):
-            shares = column if q is None else q
-            _only_the_question(strategy, post, name)
-            return quantile_again(self._frame, 0.5 if shares is None else shares)
-        source, shares = self._opened(), 0.5 if q is None else q
-        plan = plan_quantile(
-            source.policy, column, shares, epsilon=epsilon, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name, build=quantile_frame)
+        return self._ask("quantile", locals())
 
     def range(
         self,
-        columns: Columns | None = None,
-        bounds: Bounds | None = None,
+        columns: Columns,
+        bounds: Bounds,
         *,
-        epsilon: Epsilon | None = None,
+        epsilon: Epsilon,
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release how many rows lie in each of some ranges of an ordered column, or boxes of several.
 
-        On a released `cumhist` or `hist`, with the ranges alone: what it tells, free.
-
         Args:
-            columns: The column, or a list of columns: each box then has one pair a column, in that order.
+            columns: The column, or a list of columns: each box then has one pair per column, in that order.
             bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
                 high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
                 asks for every range.
@@ -173,17 +168,10 @@ class Verbs(Summaries):
         Returns:
             A frame by range, or by the sides of the boxes, with `count` and `std`.
         """
-        if epsilon is None and (bounds is None or columns is None):
-            _only_the_question(strategy, post, name)
-            return range_again(self._frame, columns if bounds is None else bounds)
-        source = self._opened()
-        plan = plan_range(
-            source.policy, columns, bounds, epsilon=epsilon, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name)
+        return self._ask("range", locals())
 
     @overload
-    def marginal(  # type: ignore[overload-overlap]  # a str is a sequence of columns to a type checker
+    def marginal(
         self,
         columns: Columns,
         *,
@@ -192,7 +180,7 @@ class Verbs(Summaries):
         strategy: Strategy = "auto",
         post: bool | str = True,
         name: str | None = None,
-    ) -> pd.DataFrame: ...
+    ) -> Answer: ...
 
     @overload
     def marginal(
@@ -204,7 +192,7 @@ class Verbs(Summaries):
         strategy: Strategy = "auto",
         post: bool | str = True,
         name: str | None = None,
-    ) -> Tables: ...
+    ) -> Answers: ...
 
     def marginal(
         self,
@@ -215,7 +203,7 @@ class Verbs(Summaries):
         strategy: Strategy = "auto",
         post: bool | str = True,
         name: str | None = None,
-    ) -> pd.DataFrame | Tables:
+    ) -> Answer | Answers:
         """Release tables of counts over one or several sets of columns, in one charge.
 
         Args:
@@ -230,15 +218,7 @@ class Verbs(Summaries):
                 unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
         """
-        source = self._opened()
-        plan = plan_marginal(
-            source.policy, columns, epsilon=epsilon, order=order, strategy=strategy, scope=self._scope
-        )
-        build = released if is_single(columns, order) else marginal_frames
-        tables: pd.DataFrame | Tables = answers(
-            plan, self._frame, source, post=post, name=name, build=build, shapes=("nonnegative",)
-        )
-        return tables
+        return self._ask("marginal", locals())
 
     def workload(
         self,
@@ -249,7 +229,7 @@ class Verbs(Summaries):
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release any linear counting queries: sums of cells' counts times whole numbers.
 
         Args:
@@ -267,11 +247,7 @@ class Verbs(Summaries):
         Returns:
             A frame by the number of the query (groups outermost) with `count` and `std`.
         """
-        source = self._opened()
-        plan = plan_workload(
-            source.policy, matrix, columns, epsilon=epsilon, strategy=strategy, scope=self._scope
-        )
-        return answer(plan, self._frame, source, post=post, name=name)
+        return self._ask("workload", locals())
 
     def count(
         self,
@@ -279,9 +255,10 @@ class Verbs(Summaries):
         epsilon: Epsilon,
         strategy: Strategy = "auto",
         scenario: Scenario | None = None,
+        rows: int | None = None,
         post: bool = True,
         name: str | None = None,
-    ) -> pd.DataFrame:
+    ) -> Answer:
         """Release how many rows there are, or pass the filter, or are in each group.
 
         Exact and free where the policy lets no row be led in or out.
@@ -289,26 +266,186 @@ class Verbs(Summaries):
         Args:
             epsilon: What the release may cost.
             strategy: "auto", or the name of what to measure. "wasserstein" sizes the noise by a scenario,
-                a weaker promise than the policy's, which the ledger keeps apart from the budget.
+                a weaker promise than the policy's, which the ledger keeps separate from the budget.
             scenario: For that: the tables that are possible, what is believed of them, and what is secret.
+            rows: For that, on `plan`: the number of rows. A protected frame knows it.
             post: True for a count that is not negative and agrees with what is exact.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame of one row, or one a group, with `count` and `std`.
+            A frame of one row, or one per group, with `count` and `std`.
         """
-        source = self._opened()
-        if is_sized(strategy, scenario=scenario):
-            rows, scope = source.dataset.binding["rows"], self._scope
-            sized = plan_wasserstein(source.policy, scenario, epsilon=epsilon, scope=scope, rows=rows)
-            return answer_apart(sized, self._frame, source, post=post, name=name)
-        plan = plan_count(source.policy, epsilon=epsilon, strategy=strategy, scope=self._scope)
-        return answer(plan, self._frame, source, post=post, name=name)
+        return self._ask("count", locals())
+
+    def sum(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release what the values of one or several columns add up to, missing ones left out.
+
+        A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
+        may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
+        `std` is that of the noise; `interval()` allows for middles too, for all rows the sum can be of.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            rows: The public number of rows; it changes nothing here.
+            post: True to keep sums within what the declared bounds allow; False for the unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, in the column's own units, by group and column.
+        """
+        return self._ask("sum", locals())
+
+    def mean(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the mean of one or several columns over the rows where they are not missing.
+
+        The sum is divided by the row count where that is public, else by a noisy one that is part of the
+        same release. The mean of instants is one, and its error a time span.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: True to keep means within the declared bounds.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` (missing where there are surely no rows) and `std`, by group and column.
+        """
+        return self._ask("mean", locals())
+
+    def logsum(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release what the natural logarithms of one or several columns add up to.
+
+        The columns have a relative error for a secret, and no bounds: what one row changes is then a matter
+        of factors. A logarithm counts as the middle of its cell; `interval()` allows for that.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            rows: The public number of rows; it changes nothing here.
+            post: Nothing, as there are no bounds to keep to.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, in natural logarithms, by group and column.
+        """
+        return self._ask("logsum", locals())
+
+    def geomean(
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the geometric mean of one or several columns: exp of the mean of their logarithms.
+
+        The columns have a relative error for a secret, and no bounds, as for `logsum`. `interval()` is that
+        of the mean of logarithms, so it reaches farther up than down.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            strategy: "auto", or "total", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: Nothing, as there are no bounds to keep to.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` (missing where there are surely no rows) and `std`, to first order, in the
+            column's own units, by group and column.
+        """
+        return self._ask("geomean", locals())
+
+    def kmeans(
+        self,
+        columns: Columns,
+        k: int,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        scale: bool | Mapping[str, Number] = True,
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the centres of k clusters of rows, and how many rows are in each.
+
+        A synopsis of the columns is measured once, with noise sized by the policy; centres are found on it
+        with as many restarts as help, which costs nothing. Rows in which a column is missing are left out.
+
+        Args:
+            columns: Columns of numbers with declared bounds, up to 12.
+            k: The number of clusters, in each group.
+            epsilon: What the release may cost.
+            strategy: "auto", "grid" (counts of bins), "soft" (of soft bins, for thresholds), "adaptive"
+                (boxes halved where rows are, for many columns) or "whole" (partition groups as they are).
+            scale: True to let the declared ranges of all columns count alike in distances, False to let
+                their units do, or {column: what one unit counts}.
+            rows: About how many rows there are, where that is not public (after a `where`, say); None to
+                measure it first, at a twentieth of epsilon (the plan then says "counted"). A policy's own
+                `plan` takes 10,000 for None.
+            post: True for sizes of non-negative counts that add up; False for the unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by cluster (groups outermost), the largest first: a column per coordinate in its own
+            units, `size`, and `std`, what noise alone may change the size by. `assign(frame)`, `plot()` are
+            free.
+        """
+        return self._ask("kmeans", locals())
 
 
-def _only_the_question(strategy: str, post: bool, name: str | None) -> None:
-    """Refuse what only a new release can be told."""
-    if strategy != "auto" or post is not True or name is not None:
-        raise ArgumentError(
-            "strategy, post, name", "an earlier release is asked, nothing is measured", fix="leave them out"
-        )
+def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
+    """Return the decorator of a class that has its own `Answer`, `Answers` and defaults of the verbs.
+
+    `help`, `inspect.signature` and errors then show what this class returns, and which arguments it needs.
+    """
+    returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
+
+    def specialised(owner: Asked) -> Asked:
+        for name, verb in list(vars(Verbs).items()):
+            if name.startswith("_") or not isinstance(verb, FunctionType) or not verb.__kwdefaults__:
+                continue
+            made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
+            made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
+            made.__kwdefaults__ = verb.__kwdefaults__ | defaults
+            made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
+            setattr(owner, name, made)
+        return owner
+
+    return specialised

@@ -32,15 +32,15 @@ from pandas_blowfish.books import ledger
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.line import search
-from pandas_blowfish.plan.line.axis import Line, line
-from pandas_blowfish.plan.line.hierarchical import longest_segment
+from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.layouts import longest_segment
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import Measurement, Step
+from pandas_blowfish.plan.protocol import Round, Strategy
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain, from_dict
@@ -115,7 +115,7 @@ class Lined:
 
     policy: bf.Policy
     asked: Spans
-    line: Line
+    line: LineGraph
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -126,7 +126,7 @@ class Lined:
         """Return another kind of question along the same line."""
         return Spans(self.asked.tally, kind, given, self.asked.labels)
 
-    def loss(self, measured: Measurement) -> Fraction | float:
+    def loss(self, measured: Strategy) -> Fraction | float:
         """Return the exact loss of what is measured, over every edge by definition."""
         return edge_loss(measured.matrix(), list(measured.scales), self.edges).value
 
@@ -162,7 +162,7 @@ def lined(policy: bf.Policy, column: str, scope: Scope | None = None) -> Lined:
     return Lined(policy, Spans(tally, "all", NO_RANGES, lambda: tally.binnings[-1].index), found)
 
 
-def random_layout(draw: random.Random, line: Line, wavelet: bool = False) -> Layout:
+def random_layout(draw: random.Random, line: LineGraph, wavelet: bool = False) -> Layout:
     """Return any layout that ends in single atoms."""
     longest = longest_segment(line)
     spacing = draw.choice([None, None, 4] if wavelet else [None, 1, 2, 3, 4, 5])
@@ -173,9 +173,9 @@ def random_layout(draw: random.Random, line: Line, wavelet: bool = False) -> Lay
     return Layout(spacing, tuple(branching), draw.random() < 0.4, wavelet)
 
 
-def bin_matrix(measured: Measurement, bins: int) -> np.ndarray:
+def bin_matrix(measured: Strategy, bins: int) -> np.ndarray:
     """Return what one row in each bin adds to the measured rows."""
-    return np.column_stack([measured.measured(one) for one in np.eye(bins, dtype=np.int64)])
+    return np.column_stack([measured.apply(one) for one in np.eye(bins, dtype=np.int64)])
 
 
 def question_matrix(asked: Spans) -> np.ndarray:
@@ -222,7 +222,7 @@ def dense(matrix: np.ndarray, scales: list[Fraction], asked: np.ndarray) -> Dens
     return Dense(least_squares(matrix, noise, asked), noise)
 
 
-def dense_of(measured: Measurement, asked: Spans) -> Dense:
+def dense_of(measured: Strategy, asked: Spans) -> Dense:
     """Return the best estimates of a question along a line."""
     bins = asked.groups * asked.size
     return dense(bin_matrix(measured, bins), list(measured.scales), question_matrix(asked))
@@ -350,11 +350,11 @@ class Clusters:
         """Return what one moved record may do, from the words of the policy alone."""
         return definition_edges(self.moves, list(self.space.domain.columns))
 
-    def loss(self, measured: Measurement) -> Fraction | float:
+    def loss(self, measured: Strategy) -> Fraction | float:
         """Return the exact loss of a matrix and its scales over these edges."""
         return edge_loss(measured.matrix(), list(measured.scales), self.edges).value
 
-    def change(self, measured: Measurement) -> Fraction | float:
+    def change(self, measured: Strategy) -> Fraction | float:
         """Return the largest L1 change of the noisy rows over these edges."""
         rows = measured.matrix().tocsr()[[n for n, scale in enumerate(measured.scales) if scale]]
         return edge_loss(rows, [Fraction(1)] * rows.shape[0], self.edges).value
@@ -374,9 +374,9 @@ class Clusters:
             parts.append(own)
         return np.concatenate(parts, axis=1)
 
-    def rows(self, step: Step | Measurement) -> np.ndarray:
+    def rows(self, step: Round | Strategy) -> np.ndarray:
         """Return the rows of a round, or of a whole measurement, from what it makes of each single row."""
-        return np.column_stack([step.measured(table) for table in self.tables(step.tallies)])
+        return np.column_stack([step.apply(table) for table in self.tables(step.tallies)])
 
 
 def random_clusters(draw: random.Random, most: tuple[int, ...] = (10, 5, 3), facts: int = 0) -> Clusters:

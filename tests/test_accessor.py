@@ -4,7 +4,13 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import FrameError, NotProtectedError, NotReleasedError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    FrameError,
+    NotProtectedError,
+    NotReleasedError,
+    WrongRoleError,
+)
 
 
 def _patients():
@@ -68,6 +74,109 @@ def test_plain_frames_are_refused():
         _ = plain.blowfish.receipt
     with pytest.raises(NotReleasedError):
         plain.blowfish.interval()
+
+
+VERBS = {"hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "logsum"}
+VERBS |= {"geomean", "kmeans", "where", "groupby"}
+ROWS = {"protect"}
+PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
+RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}
+
+
+def test_completion_shows_what_can_be_called():
+    """Of each role what it has, and no more; filters and groups stay protected rows."""
+    df = _patients()
+    released = df.blowfish.hist("sex", epsilon=1)
+    asked = [
+        (bf.datasets.patients(5).blowfish, ROWS),
+        (df.blowfish, PROTECTED),
+        (released.blowfish, RELEASED),
+    ]
+    asked += [(df.blowfish.where("age < 18").groupby("sex"), PROTECTED), (bf.of(released), RELEASED)]
+
+    for accessor, names in asked:
+        assert {each for each in dir(accessor) if not each.startswith("_")} == names
+        assert isinstance(accessor, bf.BlowfishAccessor)
+        for name in ROWS | PROTECTED | RELEASED | {"nothing"}:
+            assert hasattr(accessor, name) == (name in names)
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "error", "sentence"),
+    [
+        ("plain", "hist", NotProtectedError, "this frame is not protected."),
+        ("plain", "budget", NotProtectedError, "df.blowfish.protect(policy, epsilon=1)"),
+        ("plain", "interval", NotReleasedError, "this frame carries no receipt."),
+        ("protected", "interval", NotReleasedError, "this frame is protected rows, not a release"),
+        ("protected", "receipt", NotReleasedError, "such as df.blowfish.hist(...)"),
+        ("released", "budget", NotProtectedError, "this frame is a release, not protected rows."),
+        ("released", "marginal", NotProtectedError, "ask the frame protect() returned."),
+        ("released", "protect", WrongRoleError, "this frame is a release, not rows."),
+        ("plain", "histogram", AttributeError, "'UnprotectedFrame' object has no attribute 'histogram'"),
+        ("protected", "_nothing", AttributeError, "'ProtectedFrame' object has no attribute '_nothing'"),
+    ],
+)
+def test_a_wrong_call_says_which_role_the_frame_has(role, name, error, sentence):
+    """By its sentence, as a typed error that `hasattr` takes for a missing attribute."""
+    df = _patients()
+    frames = {"plain": bf.datasets.patients(5), "protected": df, "released": df.blowfish.count(epsilon=1)}
+
+    with pytest.raises(error) as caught:
+        getattr(frames[role].blowfish, name)
+
+    assert type(caught.value) is error
+    assert sentence in str(caught.value)
+
+
+def test_a_release_is_asked_without_what_only_a_new_one_can_take():
+    """epsilon and columns are for protected rows; strategy, post and name measure; a typo stays a typo."""
+    released = _patients().blowfish.hist("age", epsilon=1)
+
+    for ask in (
+        lambda: released.blowfish.hist("age", epsilon=1),
+        lambda: released.blowfish.hist("age"),
+        lambda: released.blowfish.quantile("age", [0.5], epsilon=1),
+        lambda: released.blowfish.range("age", [(0, 17)]),
+    ):
+        with pytest.raises(NotProtectedError, match="this frame is a release"):
+            ask()
+    for stated in ({"strategy": "ordered"}, {"post": False}, {"name": "again"}):
+        with pytest.raises(ArgumentError, match="earlier release"):
+            released.blowfish.cumhist(**stated)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bin'"):
+        released.blowfish.hist(bin=3)
+
+
+def test_a_protected_frame_takes_its_public_number_of_rows():
+    """So that a plan's call can be copied; any other number is refused before anything is charged."""
+    df = _patients()
+    plan = df.blowfish.plan.mean("age", epsilon=1, rows=50)
+
+    released = df.blowfish.mean("age", epsilon=1, rows=50)
+
+    assert released.blowfish.receipt["query"] == plan.call
+    for verb in ("sum", "mean", "hist"):
+        with pytest.raises(ArgumentError, match="not the public number of rows"):
+            getattr(df.blowfish, verb)("age", epsilon=1, rows=51)
+    assert df.blowfish.budget.spent == 1
+
+
+def test_a_frame_that_loses_its_record_meanwhile_is_no_longer_protected():
+    """The role is that of the moment; what is asked later still fails closed, by its own error."""
+    df = _patients()
+    asked, released = df.blowfish, df.blowfish.hist("sex", epsilon=1)
+    later = released.blowfish
+
+    df.attrs.clear()
+    released.attrs.clear()
+
+    for name in ("budget", "policy", "plan", "ledger"):
+        with pytest.raises(NotProtectedError):
+            getattr(asked, name)
+    with pytest.raises(NotProtectedError):
+        asked.hist("sex", epsilon=1)
+    with pytest.raises(NotReleasedError):
+        _ = later.receipt
 
 
 def test_a_release_is_no_protected_frame_and_the_reverse():

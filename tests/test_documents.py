@@ -26,19 +26,15 @@ from typing import NamedTuple
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish import errors
+from pandas_blowfish import accessor, errors
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
 DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", *PAGES]
 PACKAGE = ROOT / "pandas_blowfish"
-MAINTAINED = [
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "PROOFS.md",
-    *DOCUMENTS,
-]  # name files of the tree
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MAINTAINED = [ROOT / "CONTRIBUTING.md", ROOT / "PROOFS.md", *DOCUMENTS]  # name files of the tree
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # also {figure}
 ERRORS = {
     name: each
     for name, each in vars(errors).items()
@@ -154,6 +150,13 @@ def test_runs_as_printed(path, session, capsys):
             assert _matches(printed, block.shown), place
 
 
+def test_blocks_below_a_directive_are_found():
+    """A figure or a table of contents hides no block from the tests."""
+    page = "```{figure} a.svg\n:alt: a\n```\n\n```python\n1 + 1\n```\n\n```text\n2\n```\n"
+
+    assert _blocks(page) == [Block("python", "1 + 1\n", 5, "2\n")]
+
+
 def test_every_error_is_shown():
     """Each public exception has a section that raises it, and names a fix."""
     sections = re.split(r"^#{2,3} ", (DOCS / "errors.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -173,7 +176,7 @@ def test_every_error_is_shown():
 def test_every_verb_has_a_how_to():
     """Whatever can be called on df.blowfish is called on some how-to page."""
     pages = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "howto").glob("*.md"))
-    for name, member in inspect.getmembers(bf.BlowfishAccessor):
+    for name, member in inspect.getmembers(accessor.AnyFrame):
         if not name.startswith("_") and callable(member):
             assert f".{name}(" in pages, f"no how-to calls {name}"
 
@@ -274,12 +277,10 @@ def test_docs_build_and_name_everything(tmp_path):
     named = {name for kind, names in inventory.data.items() if kind.startswith("py:") for name in names}
     missing = [name for name in bf.__all__ if f"pandas_blowfish.{name}" not in named]
     missing += [name for name in ERRORS if f"pandas_blowfish.errors.{name}" not in named]
-    members = inspect.getmembers(bf.BlowfishAccessor)
-    missing += [
-        name
-        for name, _ in members
-        if name[0] != "_" and f"pandas_blowfish.BlowfishAccessor.{name}" not in named
-    ]
+    for role in (accessor.UnprotectedFrame, bf.Protected, accessor.ReleasedFrame):
+        path = "pandas_blowfish" + (".accessor." if role is not bf.Protected else ".") + role.__name__
+        members = [name for name, _ in inspect.getmembers(role) if name[0] != "_"]
+        missing += [f"{path}.{name}" for name in members if f"{path}.{name}" not in named]
     assert not missing
     fetched = re.compile(r'(?:src|href)="(?:https?:)?//[^"]*\.(?:css|js|woff2?|png|svg)')
     for page in built.rglob("*.html"):

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.queries.planner import Planner
-from pandas_blowfish.types import Strategy
+from pandas_blowfish.accessor import ProtectedFrame, ReleasedFrame
+from pandas_blowfish.types import Strategy, Tables
+from pandas_blowfish.verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
 VERBS += ["logsum", "geomean", "kmeans"]
@@ -32,16 +33,31 @@ reveal_type(df.where("age > 3").groupby("sex"))
 reveal_type(df.where("age > 3").plan.cumhist("age"))
 reveal_type(df.budget.remaining)
 reveal_type(df.protect(bf.datasets.patients_policy(), epsilon=1))
+reveal_type(df.hist(bins=3))
+reveal_type(df.cumhist().blowfish)
+reveal_type(df.quantile([0.5]))
+reveal_type(df.range([(0, 17)]))
+reveal_type(df.interval(0.9))
+reveal_type(df.plan.marginal([["sex", "region"], ["sex"]]))
+reveal_type(bf.protect(pd.DataFrame(), bf.datasets.patients_policy(), epsilon=1).hist("age", epsilon=1))
 df.hist("age", epsilon=[0.1])
 df.hist(3, epsilon=0.1)
+df.hist("age")
+df.where("age > 3").quantile("age", [0.5])
+df.sum("age")
+bf.protect(pd.DataFrame(), bf.datasets.patients_policy(), epsilon=1).hist("age")
+df.plan.hist("age", epsilon=[0.1])
+df.nothing
 """
+WRONG = 8  # last lines of the script, each an error
 CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "editors"
 FRAME, TABLES = "DataFrame", "dict[tuple[str, ...], DataFrame]"
-TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "BlowfishAccessor", "Plan", "Fraction", FRAME]
+TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "AnyFrame", "Plan", "Fraction", FRAME]
+TYPES += [FRAME, "Series[Any]", FRAME, FRAME, FRAME, "Plan", FRAME]
 
 
 def test_a_type_checker_knows_what_comes_back(tmp_path):
-    """`bf.of(df)` is typed: results, steps and wrong arguments."""
+    """`bf.of(df)` is typed: results, steps, questions to releases, wrong arguments and a missing epsilon."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent"]
@@ -51,8 +67,9 @@ def test_a_type_checker_knows_what_comes_back(tmp_path):
 
     revealed = [re.sub(r"\b[a-z_]+\.", "", each) for each in re.findall(r'type is "(.*)"', run.stdout)]
     assert revealed == TYPES, run.stdout + run.stderr
-    wrong = re.findall(r"script.py:(\d+): error: Argument", run.stdout)
-    assert [int(each) for each in wrong] == [len(SCRIPT.splitlines()) - 1, len(SCRIPT.splitlines())]
+    wrong = {int(each) for each in re.findall(r"script.py:(\d+): error: ", run.stdout)}
+    last = len(SCRIPT.splitlines())
+    assert wrong == set(range(last - WRONG + 1, last + 1)), run.stdout
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -78,13 +95,18 @@ def test_editors_complete_verbs(text):
 
 @pytest.mark.xdist_group("jedi")
 def test_notebooks_complete_verbs():
-    """What a notebook offers after `df.blowfish.`, protected, released or neither; nothing is raised."""
+    """What a notebook offers after `df.blowfish.`, protected, released or neither: what can be called."""
     policy = bf.datasets.patients_policy()
     rows = bf.datasets.patients(50)
     df = rows.blowfish.protect(policy, epsilon=1)
-    for frame in (rows, df, df.blowfish.hist("sex", epsilon=0.1)):
+    released = df.blowfish.hist("sex", epsilon=0.1)
+    wanted = [{"protect"}, {*VERBS, "protect", "plan", "budget", "report"}, {"receipt", "plot", "interval"}]
+    for frame, names in zip((rows, df, released), wanted, strict=True):
         offered = {each.name for each in jedi.Interpreter("frame.blowfish.", [{"frame": frame}]).complete()}
-        assert offered >= {*VERBS, "protect", "plan", "budget", "receipt", "plot", "interval", "report"}
+        assert offered >= names
+        assert {each for each in offered if each[0] != "_"} == {
+            each for each in dir(frame.blowfish) if each[0] != "_"
+        }
 
 
 def test_every_strategy_is_offered():
@@ -108,21 +130,36 @@ def test_every_strategy_is_offered():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_planners_take_what_verbs_take(verb):
-    """A call can be copied from `df.blowfish` to `df.blowfish.plan`: same arguments, same types."""
-    asked, planned = (inspect.signature(getattr(each, verb)) for each in (bf.BlowfishAccessor, Planner))
+def test_a_verb_has_one_signature(verb):
+    """On frames, groups, tables of other engines and `plan`: a call can be copied; just epsilon=1 differs."""
+    df = bf.datasets.patients(5).blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
+    table = bf.protect(bf.datasets.patients(5), bf.datasets.patients_policy(), epsilon=1)
+    declared = inspect.signature(getattr(Verbs, verb))
+    stated = [each for name, each in declared.parameters.items() if name != "self"]
 
-    assert set(asked.parameters) <= set(planned.parameters)
-    for name in set(asked.parameters) - {"self"}:
-        told, plan = asked.parameters[name].annotation, planned.parameters[name].annotation
-        assert plan.removesuffix(" | None") == told.removesuffix(" | None"), name
+    for asked in (df.blowfish, df.blowfish.groupby("sex"), table, table.where("age < 18")):
+        signature = inspect.signature(getattr(asked, verb))
+        assert list(signature.parameters.values()) == stated
+        assert signature.parameters["epsilon"].default is inspect.Parameter.empty
+        assert signature.return_annotation in (pd.DataFrame, pd.DataFrame | Tables)
+        assert inspect.getdoc(getattr(asked, verb)) == inspect.getdoc(getattr(Verbs, verb))
+    for asked in (df.blowfish.plan, bf.datasets.patients_policy().plan.groupby("sex")):
+        signature = inspect.signature(getattr(asked, verb))
+        one = [each.replace(default=1) if each.name == "epsilon" else each for each in stated]
+        assert list(signature.parameters.values()) == one
+        assert signature.return_annotation is bf.Plan
+        assert inspect.getdoc(getattr(asked, verb)) == inspect.getdoc(getattr(Verbs, verb))
 
 
-@pytest.mark.parametrize("name", [*VERBS, "protect", "where", "groupby", "interval", "plot", "report"])
-def test_help_of_verbs(name):
+HELP = [(ProtectedFrame, each) for each in [*VERBS, "protect", "where", "groupby", "report"]]
+HELP += [(ReleasedFrame, each) for each in ["hist", "cumhist", "quantile", "range", "interval", "plot"]]
+
+
+@pytest.mark.parametrize(("role", "name"), HELP)
+def test_help_of_verbs(role, name):
     """`help(df.blowfish.hist)`: a signature that names its types, a sentence, what each argument is."""
-    text = pydoc.render_doc(getattr(bf.BlowfishAccessor, name), renderer=pydoc.plaintext)
-    parameters = list(inspect.signature(getattr(bf.BlowfishAccessor, name)).parameters)[1:]
+    text = pydoc.render_doc(getattr(role, name), renderer=pydoc.plaintext)
+    parameters = list(inspect.signature(getattr(role, name)).parameters)[1:]
 
     assert "Any = None" not in text.splitlines()[2].replace("ax: 'Any = None'", "")
     assert all(re.search(rf"^\s+{each}: \S", text, re.MULTILINE) for each in parameters if name != "range")
@@ -143,5 +180,5 @@ def test_help_of_the_package_is_a_map():
 
     assert len(called) > 10
     for name in called:
-        owners = (bf, bf.BlowfishAccessor, bf.Policy, pd.DataFrame)
+        owners = (bf, ProtectedFrame, ReleasedFrame, bf.Policy, pd.DataFrame)
         assert any(hasattr(each, name) for each in owners), name

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from ranges import FULL, policy_of
 
 from pandas_blowfish.kernel.buckets import bucketed, partition
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.line.dawa import PARTITION_SHARE, Dawa
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -166,9 +165,13 @@ def answers(plan: Plan, counts: Ints, *, post: bool) -> Floats:
     measurement = plan.measurement
     atom = measurement.tally.marks[0]
     inside = atom >= 0
-    exact = measurement.measured(np.bincount(atom[inside], counts[inside]).astype(np.int64))
-    values = bucketed(measurement, exact) if isinstance(measurement, Dawa) else _noisy(plan, exact)
-    return solve(measurement, values, post=post).answers
+    exact = measurement.apply(np.bincount(atom[inside], counts[inside]).astype(np.int64))
+    values = (
+        bucketed(measurement, exact)
+        if isinstance(measurement, Dawa)
+        else add_noise(plan.measurement, exact, plan.cost)
+    )
+    return measurement.solve(values, post=post).answers
 
 
 def hilbert(side: int) -> Ints:

@@ -10,9 +10,8 @@ import pandas as pd
 from boxes import Privelet, gathered, nested_squares, policy_of, random_boxes, sums
 from numpy.typing import NDArray
 
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 from papers.experiment import OURS, Claim, Experiment, Found, Progress, Size, archive, span, verdict
 from papers.vldb2015_dawa import PublicCode, dawa, hilbert
 from papers.vldb2015_line_claims import CODE, DAWA, SHOWN, about_dawa
@@ -60,7 +59,9 @@ class Plane:
     def answers(self, plan: Plan, *, post: bool) -> Floats:
         """Return the answers of a plan with fresh noise."""
         counts = np.concatenate([gathered(tally, self.grid) for tally in plan.measurement.tallies])
-        return solve(plan.measurement, _noisy(plan, plan.measurement.measured(counts)), post=post).answers
+        return plan.measurement.solve(
+            add_noise(plan.measurement, plan.measurement.apply(counts), plan.cost), post=post
+        ).answers
 
 
 def mechanisms(plane: Plane, epsilon: Fraction, strategies: tuple[str, ...]) -> Iterator[Mechanism]:

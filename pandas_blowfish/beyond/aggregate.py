@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +15,7 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, SecretError
 from pandas_blowfish.exact.number import exact, plain
+from pandas_blowfish.exact.syntax import UnreadableTextError, parse_text
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.domain import Domain
 
@@ -165,10 +165,8 @@ def _column(text: Any) -> str:
 def _parsed(text: str) -> tuple[str, str]:
     """Return the column and the verb of a call; "" where it is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in text
-            call = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = parse_text(text.strip())
+    except UnreadableTextError:
         return "", ""
     if not isinstance(call, ast.Call) or call.args or call.keywords:
         return "", ""

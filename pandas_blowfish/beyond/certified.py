@@ -15,7 +15,7 @@ import numpy as np
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]

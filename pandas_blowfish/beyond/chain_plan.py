@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
 
 from pandas_blowfish.beyond.quilt import Quilt, sigma
-from pandas_blowfish.errors import SecretError
+from pandas_blowfish.errors import SecretError, UnsoundPlanError
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.policy.policy import Policy
 
 
 class Chained(Plan):
     """A release about rows that follow each other, with noise that allows for what they tell so."""
+
+    @classmethod
+    def require(cls, policy: Policy) -> None:
+        """Refuse a policy without a chain."""
+        if policy.chain is None:
+            raise UnsoundPlanError("this policy has no chain")
+
+    @staticmethod
+    def rate(policy: Policy, epsilon: Fraction) -> Fraction:
+        """Return the epsilon at which a question is measured, were rows independent and all values secret."""
+        return _quilt(policy, epsilon).rate
 
     @cached_property
     def quilt(self) -> Quilt:
@@ -56,11 +66,6 @@ class Chained(Plan):
         )
 
 
-def rate_of(policy: Policy, epsilon: Fraction) -> Fraction:
-    """Return the epsilon at which a question is measured, were rows independent and all values secret."""
-    return epsilon if policy.chain is None else _quilt(policy, epsilon).rate
-
-
 @lru_cache(maxsize=64)
 def _quilt(policy: Policy, epsilon: Fraction) -> Quilt:
     assert policy.chain is not None
@@ -68,24 +73,21 @@ def _quilt(policy: Policy, epsilon: Fraction) -> Quilt:
     return sigma(policy.chain, policy.chain.length, epsilon)
 
 
-def chained(policy: Policy, asked: Sequence[Any]) -> type[Plan]:
+def chained(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
     """Return what plans about rows that follow each other are, or raise where other columns are seen.
 
     Proof note:
         Requires: rows follow the policy's chain in one column; of other columns nothing is known.
         Ensures:  a plan's answer is a function of that column, and of noise at the rate of `quilt.sigma`.
         Because:  a question that looks at any other column, in a filter or a group too, is refused here, and
-                  `choose` measures at `rate_of`, for the full graph of the column.
+                  `choose` measures at `Chained.rate`, for the full graph of the column.
         Checked:  tests/beyond/test_chain_plan.py::test_noise_is_enough_by_enumeration,
                   tests/beyond/test_chain_plan.py::test_other_columns_are_refused
     """
     assert policy.chain is not None
     column = policy.chain.column
     for each in asked:
-        tally = getattr(each, "tally", each)
-        names = tally.domain.columns if isinstance(tally, Tally) else getattr(each, "columns", ())
-        attributes = getattr(each, "attributes", ())
-        if {*names, *(attribute.name for attribute in attributes)} - {column}:
+        if set(each.columns) - {column}:
             what = f"rows follow each other in {column!r}, and nobody knows what other columns tell of that"
             fix = f"ask about {column!r} alone, filters and groups included."
             raise SecretError(column, what, fix=fix)

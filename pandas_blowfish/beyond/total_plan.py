@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_blowfish.beyond.chain_plan import chained
-from pandas_blowfish.errors import SecretError
+from pandas_blowfish.errors import SecretError, UnsoundPlanError
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.totals.question import Totals
-from pandas_blowfish.plan.totals.sums import Sums
+from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.policy.policy import Policy
 
 MORE = " Only one release of a dataset is covered by this argument."
@@ -19,19 +18,24 @@ MORE = " Only one release of a dataset is covered by this argument."
 class Guarded(Plan):
     """The release of a total that is secret to within some delta, and of each record's secrets."""
 
+    @classmethod
+    def require(cls, policy: Policy) -> None:
+        """Refuse a policy without a secret total, or with a chain."""
+        if policy.chain is not None or not policy.aggregates:
+            raise UnsoundPlanError("this policy has no secret total, or a chain")
+
     def privacy_loss(self) -> Fraction | float:
         """Return the larger of the largest loss over the policy's edges and that over totals to be hidden.
 
         Without bounds there are no cells to enumerate: of edges it is the bound that the noise is sized by.
         """
-        measured = self.measurement
-        assert isinstance(measured, Sums)
+        measured: Any = self.measurement
         scale = measured.total_scales[0]
         if all(attribute.bounded for attribute in self.domain):
             own = super().privacy_loss()
         else:
             own = measured.moved.loss([1 / each if each else Fraction(0) for each in measured.total_scales])
-        return max(own, measured.hidden / scale)
+        return max(own, Fraction(measured.hidden / scale))
 
     @property
     def proof(self) -> str:
@@ -53,7 +57,7 @@ class Guarded(Plan):
         return {name: value for name, value in told.items() if name != "exact for free"}
 
 
-def plan_type(policy: Policy, asked: Sequence[Any]) -> type[Plan]:
+def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
     """Return what plans of a question are, or raise where it is about more than a secret total.
 
     Proof note:
@@ -69,8 +73,7 @@ def plan_type(policy: Policy, asked: Sequence[Any]) -> type[Plan]:
         return Plan
     secret = policy.aggregates[0]
     for each in asked:
-        whole = isinstance(each, Totals) and not each.tally.binnings and each.tally.condition is None
-        if not whole or [attribute.name for attribute in each.attributes] != [secret.column]:
+        if not each.is_total_of(secret.column):
             what = (
                 f"{secret.text} is secret, and any other release, even an exact and free one, may tell of it"
             )

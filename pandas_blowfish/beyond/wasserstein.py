@@ -19,7 +19,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLa
 from pandas_blowfish.exact.enclosure import exp_negative
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.markup import amount, card, facts_table, one_line, text_facts
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 
 OUTPUTS = 300  # of a law in fractions, whose digits grow with the distance
 _BITS = 32  # of the noise's quotient in a law in fractions

@@ -17,7 +17,7 @@ from pandas_blowfish import markup
 from pandas_blowfish.beyond.certified import Certified, certain
 from pandas_blowfish.beyond.wasserstein import Wasserstein
 from pandas_blowfish.plan.call_text import call_text
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy

@@ -13,7 +13,7 @@ from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedE
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
 from pandas_blowfish.facts.recorded import FIX, add_facts, clash, policy_from
-from pandas_blowfish.plan.price import Price, price, price_of
+from pandas_blowfish.plan.price import Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 
 SHOWN = 8  # entries that a reason names
@@ -66,7 +66,7 @@ def enlarged(dataset: Dataset, fact: Constraint) -> Price | None:
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
     if answer is not None and (problem := clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
-    return price(after) if after != before else None
+    return price_facts(after) if after != before else None
 
 
 def repriced(dataset: Dataset, charges: Sequence[tuple[Entry, Fraction]], fact: Constraint) -> Repriced:

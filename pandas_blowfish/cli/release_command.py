@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.accessor import BlowfishAccessor, of
+from pandas_blowfish.accessor import Protected, of
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import exits, outputs
@@ -159,7 +159,7 @@ def _preview(
 
 
 def _answer(
-    planned: Sequence[Planned], rows: BlowfishAccessor, book: Ledger, dataset: str, screen: Screen
+    planned: Sequence[Planned], rows: Protected, book: Ledger, dataset: str, screen: Screen
 ) -> list[dict[str, Any]]:
     """Answer and write one query after the other; an error carries what was done before it."""
     done: list[dict[str, Any]] = []
@@ -175,7 +175,7 @@ def _answer(
     return done
 
 
-def _one(each: Planned, rows: BlowfishAccessor, book: Ledger, dataset: str, screen: Screen) -> dict[str, Any]:
+def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Screen) -> dict[str, Any]:
     """Answer one query, write it, say so."""
     kept = each.name is not None and book.find(dataset, each.name) is not None
     found = each.ask.call.named(each.name).on(rows)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.instant import from_ns
-from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values, integer_dtype
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
 
@@ -65,11 +65,8 @@ def _column(attribute: Attribute, values: list[Any]) -> Any:
     if attribute.kind == "float":
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     if attribute.kind == "integer":
+        dtype = integer_dtype([value for value in values if value is not None])
         if None in values:
-            return pd.array(values, dtype="Int64")
-        return np.array(values, dtype=np.int64) if _small(values) else np.array(values, dtype=np.float64)
+            return pd.array(values, dtype="UInt64" if dtype == "uint64" else "Int64")
+        return np.array(values, dtype=dtype or "float64")
     return pd.Series(values, dtype=object)
-
-
-def _small(values: list[Any]) -> bool:
-    return all(-(2**63) <= value < 2**63 for value in values)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.arrays import Floats, Ints
 
 MAX_MOVES = 100  # minimal zero sums that are looked for
 PRIME = 2**31 - 1
 MOST = 24  # denominators that are tried
+MAX_PART = 64  # of the denominators that a short kernel is looked for with
 
 
 def independent(matrix: Ints) -> list[int]:
@@ -56,6 +58,51 @@ def only_direction(matrix: Ints) -> Ints | None:
             first = 1 if values[np.flatnonzero(values)[0]] > 0 else -1
             return np.asarray(first * values // math.gcd(*values.tolist()))
     return None
+
+
+def short_kernel(matrix: Ints, size: int) -> Ints:
+    """Return whole-number rows that span all v with matrix @ v = 0, but for those of long fractions.
+
+    Elimination in floats finds them quickly; only rows that are in the kernel exactly are returned.
+
+    Args:
+        matrix: Whole numbers, of `size` columns.
+        size: How many columns there are, also where there is no row.
+
+    Examples:
+        >>> short_kernel(np.array([[1, 2, 0], [0, 0, 1]]), 3).tolist()
+        [[2, -1, 0]]
+    """
+    left = matrix.astype(np.float64)
+    pivots: list[int] = []
+    for column in range(size):
+        row = len(pivots)
+        if row == len(left):
+            break
+        best = row + int(np.argmax(np.abs(left[row:, column])))
+        if abs(left[best, column]) < 1e-9:
+            left[row:, column] = 0.0
+            continue
+        left[[row, best]] = left[[best, row]]
+        left[row] /= left[row, column]
+        others = np.flatnonzero(left[:, column])
+        others = others[others != row]
+        left[others] -= np.outer(left[others, column], left[row])
+        pivots.append(column)
+    free = np.setdiff1d(np.arange(size), pivots)
+    found = np.zeros((len(free), size))
+    found[np.arange(len(free)), free] = 1.0
+    found[:, pivots] = -left[: len(pivots), free].T
+    whole = np.array([_whole(each) for each in found], dtype=np.int64).reshape(-1, size)
+    return whole[~(matrix @ whole.T).any(axis=0)] if len(matrix) else whole
+
+
+def _whole(values: Floats) -> list[int]:
+    """Return numbers of short denominators times their common one, with a first sign of +."""
+    parts = [Fraction(float(value)).limit_denominator(MAX_PART) for value in values]
+    common = math.lcm(*(part.denominator for part in parts))
+    sign = next((1 if part > 0 else -1 for part in parts if part), 1)
+    return [int(part * common) * sign for part in parts]
 
 
 def _modular(matrix: Ints) -> tuple[Ints, list[int]]:

@@ -1,4 +1,7 @@
-"""Differences that come with all shorter ones, kept as the longest of them: their front. Never sees rows."""
+"""Rows of numbers that no other row reaches everywhere: a Pareto front. Never sees rows of a table.
+
+Differences that come with all shorter ones are kept as their front.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,34 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.arrays import Bools, Ints
 
 MAX_LISTED = 4 * 10**6  # combinations of all axes but one that may be gone through
 MAX_FRONT = 500_000
 MAX_PROFILE = 10**7  # entries of a profile
+MAX_COMPARED = 4 * 10**6  # numbers of all pairs of rows that are compared at once
+
+
+def is_maximal(rows: NDArray[Any]) -> Bools:
+    """Tell which rows no other row reaches everywhere; of equal ones the first.
+
+    Examples:
+        >>> is_maximal(np.array([[0, 3], [1, 1], [2, 0], [1, 0], [0, 3]])).tolist()
+        [True, True, True, False, False]
+    """
+    if len(rows) * rows.size <= MAX_COMPARED:
+        below = np.asarray((rows[:, None, :] <= rows[None, :, :]).all(axis=2))
+        return np.asarray(~(below & (~below.T | np.tri(len(rows), k=-1, dtype=bool))).any(axis=1))
+    numbers = rows.astype(np.int64) if rows.dtype == bool else rows
+    keys = [*-numbers.T[::-1], -numbers.sum(axis=1)]  # what is reached by a row comes after it
+    rest, kept = np.lexsort(keys), np.zeros(len(rows), dtype=bool)
+    while len(rest):
+        kept[rest[0]] = True
+        rest = rest[(numbers[rest] > numbers[rest[0]]).any(axis=1)]
+    return kept
 
 
 def maximal(rows: Ints) -> Ints:
@@ -30,12 +54,7 @@ def maximal(rows: Ints) -> Ints:
     if math.prod(np.delete(sizes, axis).tolist()) <= min(len(rows) ** 2, MAX_PROFILE):
         found = _peaks(profile(rows, axis), axis)
     else:
-        rest, kept = np.unique(rows, axis=0), []
-        rest = rest[np.argsort(-rest.sum(axis=1), kind="stable")]
-        while len(rest):  # the widest is below no other; what is below it goes
-            kept.append(rest[0])
-            rest = rest[(rest > rest[0]).any(axis=1)]
-        found = np.array(kept)
+        found = rows[is_maximal(rows)]
     return np.asarray(found[np.lexsort(found.T[::-1])])
 
 

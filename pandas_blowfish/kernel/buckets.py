@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
-from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
+from pandas_blowfish.plan.line.dawa import CONTINUES
 
 
-def bucketed(dawa: Dawa, exact: Ints) -> Ints:
+def bucketed(dawa: Any, exact: Ints) -> Ints:
     """Return the noisy totals of buckets chosen with noise, then the exact totals as they are.
 
     Args:
@@ -31,7 +32,7 @@ def bucketed(dawa: Dawa, exact: Ints) -> Ints:
     return values
 
 
-def check_buckets(dawa: Dawa) -> None:
+def check_buckets(dawa: Any) -> None:
     """Refuse scales at which the costs of a partition could leave 64 bits, before anything is charged."""
     check_scale(dawa.partition_scale)
     most = 2**62 // (64 * max(len(dawa.tree.rows), 1))

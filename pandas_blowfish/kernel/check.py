@@ -26,7 +26,7 @@ from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import Checkable, Staged, Step
+from pandas_blowfish.plan.protocol import OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
@@ -82,7 +82,7 @@ class Check:
         text = ARGUED if told or policy.chain is not None else _text(plan, edges)
         return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost))
 
-    def require(self, step: Step, left: Fraction, random: Random | None = None) -> Fraction:
+    def require(self, step: Round, left: Fraction, random: Random | None = None) -> Fraction:
         """Return what one round loses at most, or raise unless that is at most what is left of the charge.
 
         Args:
@@ -115,7 +115,7 @@ class Check:
         known[self.policy, left] = lost  # plans do not change: the same one is not gone through again
         return lost
 
-    def _lost(self, step: Step, left: Fraction, random: Random) -> Fraction:
+    def _lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
         """Return the largest loss over the edges, or raise where it exceeds what is left."""
         allowed = left * self.rate / self.times
         if not self.edges.few:
@@ -133,7 +133,7 @@ class Check:
             raise UnsoundPlanError(f"a record that moves from {edge} loses {_number(lost)}, {most} is left")
         return Fraction(lost)
 
-    def _small(self, step: Step) -> bool:
+    def _small(self, step: Round) -> bool:
         """Tell whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
         cells = len(self.edges.listed.cells)
         return step.own_noise and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
@@ -146,7 +146,7 @@ class Check:
             raise UnsoundPlanError(f"totals that {secret.text} hides lose {_number(lost)} of {_number(left)}")
         return Fraction(lost)
 
-    def _drawn(self, step: Step, random: Random) -> _Worst:
+    def _drawn(self, step: Round, random: Random) -> _Worst:
         """Return the worst of many edges: drawn ones, and others around the worst of these."""
         start, end = self.edges.draw(random, _starts(self.domain, _special(step, self.domain), DRAWN, random))
         worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
@@ -160,23 +160,25 @@ class Check:
             worst = max(worst, found, key=lambda each: each.loss)
         return worst
 
-    def _compare(self, step: Step, random: Random) -> None:
+    def _compare(self, step: Round, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
         many = len(step.scales) > MANY_ROWS
         drawn = _starts(self.domain, _special(step, self.domain), FEWER if many else PROBES, random)
         start, end = self.edges.draw(random, drawn)
         cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
-        values = step.measured(count_cells(probe(self.domain, cells), step.tallies, clip=False))
+        values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
-        if getattr(type(step), "changes", None) is Checkable.changes:  # the difference of columns itself
+        if getattr(type(step), "changes", None) is OwnNoise.changes:  # the difference of columns itself
             return
-        moves, change = step.columns(end) - step.columns(start), step.changes(start, end)
-        for number in range(min(len(start), FEWER if many else PROBES)):
-            own = change[:, [number]].toarray().ravel()
-            lost, made = own[len(step.scales) :].any(), step.mapped(own[: len(step.scales)])
-            if not lost and not np.array_equal(made, moves[:, [number]].toarray().ravel()):
+        some = slice(min(len(start), FEWER if many else PROBES))
+        start, end = start.take(some), end.take(some)
+        moves = (step.columns(end) - step.columns(start)).toarray()
+        shifts = step.changes(start, end).toarray()
+        own, beyond = shifts[: len(step.scales)], shifts[len(step.scales) :].any(axis=0)
+        for number in np.flatnonzero(~beyond):
+            if not np.array_equal(step.spread_noise(own[:, number]), moves[:, number]):
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
 
     def _probes(self, drawn: Cells, end: Cells, random: Random) -> Cells:
@@ -209,7 +211,7 @@ class _Changes:
     kinds: Ints
 
 
-def _dense(step: Step, listed: Listing) -> _Changes:
+def _dense(step: Round, listed: Listing) -> _Changes:
     """Return what edges change, from all columns of a small matrix."""
     full = step.columns(listed.cells).T.toarray()  # cells x rows
     full = np.concatenate([full, np.zeros((1, full.shape[1]), dtype=full.dtype)])  # "absent"
@@ -226,7 +228,7 @@ def _dense(step: Step, listed: Listing) -> _Changes:
     return _Changes(table, kinds)
 
 
-def _sparse(step: Step, start: Cells, end: Cells) -> _Changes:
+def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     """Return what edges change, from the few entries of each."""
     changes = abs(step.changes(start, end)).tocsc()
     kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
@@ -279,7 +281,7 @@ def _text(plan: Plan, edges: Edges) -> str:
             if count < 10**15
             else f"of about 10^{int(count.bit_length() * 0.30103)} edges"
         )
-    return f"{DRAWN:,} drawn {of}{' in each round' if isinstance(plan.measurement, Staged) else ''}"
+    return f"{DRAWN:,} drawn {of}{' in each round' if plan.measurement.in_rounds else ''}"
 
 
 def _rate(policy: Policy, charge: Fraction) -> Fraction:
@@ -318,7 +320,7 @@ def _told(policy: Policy, plan: Plan) -> bool:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
         return True
-    if isinstance(plan.measurement, Staged):
+    if plan.measurement.in_rounds:
         return False
     names = tuple(dict.fromkeys([*plan.domain.columns, *(c for f in policy.facts for c in f.columns)]))
     if not all(policy.domain[name].bounded for name in names):
@@ -337,7 +339,7 @@ def _told(policy: Policy, plan: Plan) -> bool:
     return len(independent(facts)) == len(independent(np.concatenate([facts, asked])))
 
 
-def _special(step: Step, domain: Domain) -> dict[str, Ints]:
+def _special(step: Round, domain: Domain) -> dict[str, Ints]:
     """Return the cells of each column next to which something changes: ends, missing, filters, bins."""
     found: dict[str, list[Ints]] = {name: [] for name in domain.columns}
     for each in step.tallies:

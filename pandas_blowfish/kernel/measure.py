@@ -31,11 +31,9 @@ from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.kernel.buckets import bucketed, check_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
-from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import Staged
+from pandas_blowfish.plan.protocol import BUCKETS, Round
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tables.mesh import Mesh
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
@@ -89,7 +87,7 @@ def measure(
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     check = Check.of(policy_of(dataset), plan)
-    lost = check.require(_first(plan.measurement), plan.cost)
+    lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
@@ -99,7 +97,7 @@ def measure(
         dataset,
         plan.cost,
         body,
-        lambda: _measured(plan, frame, check, plan.cost - lost, clip=clip),
+        lambda: _measure_rounds(plan, frame, check, plan.cost - lost, clip=clip),
         name=name,
         rule=rule,
     )
@@ -153,12 +151,10 @@ def charged(
 
 def require_drawable(plan: Plan) -> None:
     """Refuse a plan whose noise is too large to be drawn exactly."""
-    for scale in plan.scales.values:
-        check_scale(scale * plan.measurement.whole if isinstance(plan.measurement, Mesh) else scale)
-    if isinstance(plan.measurement, Dawa):
+    for scale in plan.measurement.drawn_scales:
+        check_scale(scale)
+    if plan.measurement.mechanism == BUCKETS:
         check_buckets(plan.measurement)
-    if isinstance(plan.measurement, Staged):
-        check_scale(plan.measurement.largest)
 
 
 def require_recorded(frame: Frame, dataset: Dataset) -> None:
@@ -181,53 +177,44 @@ def _kept(ledger: Ledger, dataset: str, name: str, facts: Mapping[str, Any]) -> 
     return Measured(np.frombuffer(answer, dtype="<i8").astype(np.int64), entry, ledger.budget(dataset))
 
 
-def _first(measurement: Any) -> Any:
-    """Return the first round of a measurement, or the measurement itself where there is one."""
-    return measurement.following([]) if isinstance(measurement, Staged) else measurement
+def _first_round(plan: Plan) -> Round:
+    """Return what is measured before anything noisy is known."""
+    first = plan.measurement.next_round([])
+    assert first is not None
+    return first
 
 
-def _measured(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool) -> Ints:
-    """Return the noisy value of every measured row, of one round or several.
+def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool) -> Ints:
+    """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone.
 
     Args:
-        plan: What is measured; its first round was checked.
+        plan: What is measured; its first round was checked before the charge.
         frame: The protected rows.
         check: What each further round must pass before its noise is drawn.
         left: What the first round left of the charge.
         clip: Put numbers beyond the bounds into the nearest cell.
     """
-    adaptive = plan.measurement
-    if isinstance(adaptive, Staged):
-        return _in_rounds(adaptive, frame, check, plan.cost, left, clip=clip)
-    exact = adaptive.measured(count_cells(frame, adaptive.tallies, clip=clip))
-    if adaptive.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
-        exact = np.clip(exact, -LIMIT, LIMIT)
-    if isinstance(adaptive, Dawa):
-        return bucketed(adaptive, exact)
-    return _noisy(plan, exact)
-
-
-def _noisy(plan: Plan, exact: Ints) -> Ints:
-    """Return the measured rows with noise of their own scale each, or with what it adds up to on a mesh."""
-    added = plan.measurement.mapped(_noise(plan.scales, plan.cost))
-    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
-
-
-def _in_rounds(
-    staged: Staged, frame: Frame, check: Check, charge: Fraction, left: Fraction, *, clip: bool
-) -> Ints:
-    """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone."""
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
     counts = np.zeros(0, dtype=np.int64)
-    while (step := staged.following(values)) is not None:
-        if values:  # the first round was checked before the charge
+    while (step := plan.measurement.next_round(values)) is not None:
+        if values:
             left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
             seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip)
-        exact = np.clip(step.measured(counts), -LIMIT, LIMIT)
-        values.append(np.clip(exact + _noise(step.scales, charge), -LIMIT, LIMIT))
+        exact = step.apply(counts)
+        if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
+            exact = np.clip(exact, -LIMIT, LIMIT)
+        values.append(add_noise(step, exact, plan.cost))
     return np.concatenate(values)
+
+
+def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
+    """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
+    if step.mechanism == BUCKETS:
+        return bucketed(step, exact)
+    added = step.spread_noise(_noise(step.scales, charge))
+    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
 
 
 def _noise(scales: Scales, charge: Fraction) -> Ints:

@@ -61,10 +61,10 @@ def literal(value: Any) -> str:
     return repr(str.__str__(value) if isinstance(value, str) else str(value))  # an enumeration's member too
 
 
-def digested(value: Any) -> bool:
+def is_digest(value: Any) -> bool:
     """Tell whether plain data name something by its hash, which nobody can ask for again."""
     if isinstance(value, Mapping):
-        return any(map(digested, value.values()))
+        return any(map(is_digest, value.values()))
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.exact.integer_kernel import independent
+from pandas_blowfish.exact.integer_kernel import independent, short_kernel
 from pandas_blowfish.facts.declared import Count
 from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.tally import Tally
@@ -26,10 +25,11 @@ from pandas_blowfish.policy.graph.secret_graph import connect
 from pandas_blowfish.policy.policy import Policy
 
 MAX_TABLE = 10**7  # numbers of any one table here
-MAX_PART = 64  # of the denominators that sums of counts are looked for with
 
 
-def told(facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]) -> tuple[Ints, Ints]:
+def find_known_counts(
+    facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]
+) -> tuple[Ints, Ints]:
     """Return which combinations of classes each known count holds, and the counts."""
     shape = [int(each.max(initial=-1)) + 1 for each in classes]
     told, answers = [], []
@@ -49,7 +49,7 @@ def told(facts: Iterable[Fact], columns: list[str], classes: Sequence[Ints]) -> 
     return np.concatenate(told).astype(np.int8), np.concatenate(answers)
 
 
-def counted(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArray[np.bool_]:
+def find_counted_classes(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArray[np.bool_]:
     """Return which combinations of classes are counted in some bin."""
     shape = [int(each.max(initial=-1)) + 1 for each in classes]
     found = np.ones(shape, dtype=bool)
@@ -62,7 +62,7 @@ def counted(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArra
     return found
 
 
-def held(
+def find_kinds_by_bin(
     tally: Tally, classes: Sequence[Ints], kind_of: Ints, kinds: int
 ) -> tuple[NDArray[np.bool_], Ints] | None:
     """Return which kinds of cells types of bins hold, types x kinds, and the type of each bin.
@@ -108,7 +108,7 @@ def _types(marks: Ints, classes: Ints, bins: int) -> tuple[NDArray[np.float32], 
     return np.concatenate([np.eye(many + 1, many, dtype=np.float32), different]), type_of
 
 
-def gathered(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArray[np.bool_], Ints, Ints]:
+def gather_parts(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArray[np.bool_], Ints, Ints]:
     """Return the same for parts of several bins, and the kinds of cells that are in no part."""
     kept, count = parts >= 0, int(parts.max(initial=-1)) + 1
     pairs = np.unique(parts[kept] * len(has) + type_of[kept])
@@ -119,7 +119,7 @@ def gathered(has: NDArray[np.bool_], type_of: Ints, parts: Ints) -> tuple[NDArra
     return gathered, np.arange(count), np.flatnonzero(dropped)
 
 
-def sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
+def find_sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
     """Return whole-number sums of known counts, sums x counts, that are one number on every bin.
 
     They are 0 on kinds of cells that are outside; all sums are sums of multiples of these.
@@ -129,41 +129,7 @@ def sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
     apart = np.unique(np.column_stack([first[of_type], kind]), axis=0)
     differ = (kinds[:, apart[:, 1]] - kinds[:, apart[:, 0]]).T
     same = np.unique(np.concatenate([differ, kinds[:, outside].T]), axis=0)
-    return _kernel(same[same.any(axis=1)], kinds.shape[0])
-
-
-def _kernel(matrix: Ints, size: int) -> Ints:
-    """Return whole-number rows that span all v with matrix @ v = 0, but for those of long fractions."""
-    left = matrix.astype(np.float64)
-    pivots: list[int] = []
-    for column in range(size):
-        row = len(pivots)
-        if row == len(left):
-            break
-        best = row + int(np.argmax(np.abs(left[row:, column])))
-        if abs(left[best, column]) < 1e-9:
-            left[row:, column] = 0.0
-            continue
-        left[[row, best]] = left[[best, row]]
-        left[row] /= left[row, column]
-        others = np.flatnonzero(left[:, column])
-        others = others[others != row]
-        left[others] -= np.outer(left[others, column], left[row])
-        pivots.append(column)
-    free = np.setdiff1d(np.arange(size), pivots)
-    found = np.zeros((len(free), size))
-    found[np.arange(len(free)), free] = 1.0
-    found[:, pivots] = -left[: len(pivots), free].T
-    whole = np.array([_whole(each) for each in found], dtype=np.int64).reshape(-1, size)
-    return whole[~(matrix @ whole.T).any(axis=0)] if len(matrix) else whole
-
-
-def _whole(values: NDArray[np.float64]) -> list[int]:
-    """Return numbers of short denominators times their common one, with a first sign of +."""
-    parts = [Fraction(float(value)).limit_denominator(MAX_PART) for value in values]
-    common = math.lcm(*(part.denominator for part in parts))
-    sign = next((1 if part > 0 else -1 for part in parts if part), 1)
-    return [int(part * common) * sign for part in parts]
+    return short_kernel(same[same.any(axis=1)], kinds.shape[0])
 
 
 MAX_TOGETHER = 256  # known counts whose sums and differences are looked at
@@ -266,19 +232,19 @@ class Given:
         shape = [int(each.max(initial=-1)) + 1 for each in classes]
         if math.prod(shape) > MAX_CLASSES or not facts:
             return None if facts else []
-        holds, answers = told(facts, columns, classes)
-        inside = counted(tally, columns, classes)
+        holds, answers = find_known_counts(facts, columns, classes)
+        inside = find_counted_classes(tally, columns, classes)
         kinds, kind_of = np.unique(holds, axis=1, return_inverse=True)
         kinds, kind_of = kinds.astype(np.int64), kind_of.reshape(shape)
-        types = held(tally, classes, np.where(inside, kind_of, kinds.shape[1]), kinds.shape[1])
+        types = find_kinds_by_bin(tally, classes, np.where(inside, kind_of, kinds.shape[1]), kinds.shape[1])
         if types is None:
             return None
         has, type_of = types
         outside = np.unique(kind_of[~inside])
         if parts is not None:
-            has, type_of, more = gathered(has, type_of, parts)
+            has, type_of, more = gather_parts(has, type_of, parts)
             outside = np.union1d(outside, more)
-        wanted = sums(kinds, has, outside)
+        wanted = find_sums(kinds, has, outside)
         rows = np.where(has.any(axis=1), (wanted @ kinds)[:, np.argmax(has, axis=1)], 0)
         kept, told_of = (np.asarray(rows.any(axis=axis)) for axis in (1, 0))
         labels = np.where(told_of[type_of], type_of, -1)
@@ -341,7 +307,7 @@ def _merged(tally: Tally, labels: Ints, totals: Ints, parts: Ints) -> tuple[Ints
     """Return known sums over parts of several bins: those that part no bins are added up."""
     count, many = int(parts.max(initial=-1)) + 1, len(totals)
     ends = np.column_stack([np.where(parts < 0, count, parts), np.where(labels < 0, many, labels)])
-    ends = ends[tally.sieve.occupied(tally.marks, tally.shape)] + [0, count + 1]
+    ends = ends[tally.occupied] + [0, count + 1]
     group = connect(np.concatenate([ends, [[count, count + 1 + many]]]), count + many + 2)
     wrong, own = group[count], group[count + 1 : count + 1 + many]
     kept, number = np.unique(own[own != wrong], return_inverse=True)
@@ -353,7 +319,7 @@ def _merged(tally: Tally, labels: Ints, totals: Ints, parts: Ints) -> tuple[Ints
 
 def _nothing(tally: Tally) -> list[Family]:
     """Return that bins without a cell that is counted hold no rows."""
-    empty = ~tally.sieve.occupied(tally.marks, tally.shape)
+    empty = ~tally.occupied
     if not empty.any():
         return []
     labels = np.where(empty, np.cumsum(empty) - 1, -1)

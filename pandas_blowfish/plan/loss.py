@@ -7,14 +7,18 @@ edges it is given.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.policy.graph.records import RecordGraph
 
 
 @dataclass(frozen=True)
@@ -67,3 +71,119 @@ def _loss(changes: Sequence[int], scales: Sequence[Fraction]) -> Fraction | floa
             return math.inf
         total += Fraction(change) / scale if change else 0
     return total
+
+
+FEW = 10**6  # cells times non-zeros up to which all pairs are tried
+EXACT = "it tells exactly what a public fact may change"
+MANY = "it looks at too many cells"
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """The largest loss over the pairs of a larger graph; None where it is unknown or unbounded, and why."""
+
+    loss: Fraction | None
+    why: str = ""
+
+    @classmethod
+    def or_exact(cls, loss: Fraction | None) -> WorstCase:
+        """Return a loss; None says that an exact row may change."""
+        return cls(loss, EXACT if loss is None else "")
+
+
+def worst_pair(matrix: Callable[[], Any], scales: Scales, graph: RecordGraph) -> WorstCase:
+    """Return the largest loss over the pairs of a graph of cliques, tried if they are few, else bounded.
+
+    Args:
+        matrix: Makes the query rows x cells, scipy sparse, or refuses where there are too many cells.
+        scales: One noise scale per query row.
+        graph: Joins all cells that agree on some columns, each a block of its own.
+    """
+    try:
+        rows = _Rows(matrix().tocsc(), scales, _parts(graph), graph.presence)
+    except DomainTooLargeError:
+        return WorstCase(None, MANY)
+    return rows.try_pairs() if rows.few else rows.bound_pairs()
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Measured rows over cells, by column, and the number of each cell's public values."""
+
+    by_cell: Any
+    scales: Scales
+    public: Ints
+    presence: bool
+
+    @property
+    def few(self) -> bool:
+        """Tell whether all pairs can be tried."""
+        return len(self.public) * int(self.by_cell.nnz) <= FEW
+
+    def try_pairs(self) -> WorstCase:
+        """Return the exact loss over all pairs."""
+        low, high = np.triu_indices(len(self.public), 1)
+        pairs = np.column_stack([low, high])[self.public[low] == self.public[high]]
+        if self.presence:
+            cells = np.arange(len(self.public))
+            pairs = np.concatenate([pairs, np.column_stack([cells, np.full(len(cells), len(cells))])])
+        loss = edge_loss(self.by_cell, self.scales, pairs).value
+        return WorstCase(None, EXACT) if isinstance(loss, float) else WorstCase(loss)
+
+    def bound_pairs(self) -> WorstCase:
+        """Return a bound on the loss over all pairs: two cells are no further apart than from any centre."""
+        weights = np.array([float(1 / scale) if scale else 0.0 for scale in self.scales.values])
+        weights = weights[self.scales.codes]
+        if self._changes_exactly(np.flatnonzero(weights == 0)):
+            return WorstCase(None, EXACT)
+        centres = [np.zeros(len(weights)), self._middle()]
+        return WorstCase(min(self._around(centre, weights) for centre in centres))
+
+    def _changes_exactly(self, rows: Ints) -> bool:
+        """Tell whether an exact row differs between two cells that a record may move between."""
+        from scipy.sparse import csr_array
+
+        exact = self.by_cell.tocsr()[rows].tocoo()
+        if self.presence:
+            return bool(exact.data.any())
+        many = np.bincount(self.public)
+        ones = csr_array(
+            (np.ones(len(self.public), dtype=np.int64), (np.arange(len(self.public)), self.public))
+        )
+        sums = (exact.tocsr() @ ones).tocoo()
+        whole = csr_array((sums.data, (sums.row, sums.col)), shape=(len(rows), len(many)))
+        of_public = self.public[exact.col]
+        return bool((whole[exact.row, of_public] != exact.data * many[of_public]).any())
+
+    def _middle(self) -> NDArray[np.float64]:
+        """Return for each row its most usual value, if most cells have it; else 0."""
+        rows = self.by_cell.tocsr()
+        most = np.diff(rows.indptr) * 2 > len(self.public)
+        middle = np.zeros(rows.shape[0])
+        for row in np.flatnonzero(most):
+            middle[row] = np.median(rows.data[rows.indptr[row] : rows.indptr[row + 1]])
+        return middle
+
+    def _around(self, centre: NDArray[np.float64], weights: NDArray[np.float64]) -> Fraction:
+        """Return at most how far two cells with the same public values are apart, by way of a centre."""
+        rows, values = self.by_cell.indices, self.by_cell.data.astype(np.float64)
+        away = float(weights @ np.abs(centre))  # how far absent is, or a cell that no row counts
+        added = weights[rows] * (np.abs(values - centre[rows]) - np.abs(centre[rows]))
+        cell_of = np.repeat(np.arange(len(self.public)), np.diff(self.by_cell.indptr))
+        far = away + np.bincount(cell_of, added, minlength=len(self.public))
+        order = np.lexsort((-far, self.public))
+        first = np.flatnonzero(np.diff(self.public[order], prepend=-1))
+        second = first + 1 < np.append(first[1:], len(order))
+        pairs = far[order[first]][second] + far[order[first[second] + 1]]
+        worst = max(pairs.max(initial=0.0), far.max() + away if self.presence else 0.0)
+        slack = 1e-9 * (worst + away + float(far.max()))  # far more than what floats may be off
+        return Fraction(float(worst + slack))
+
+
+def _parts(graph: RecordGraph) -> Ints:
+    """Return for each cell the number of the part that its edges stay in, all numbers from 0 in use."""
+    codes = np.zeros(1, dtype=np.int64)
+    for block in graph.blocks:
+        own = block.graph.components
+        codes = (codes[:, None] * (int(own.max(initial=0)) + 1) + own).ravel()
+    return codes

@@ -5,7 +5,6 @@ Never sees rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,29 +16,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
-from pandas_blowfish.exact.number import epsilon_of, plain
+from pandas_blowfish.errors import UnsoundPlanError
+from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.call_text import call_text
-from pandas_blowfish.plan.clusters.counted import Counted
-from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.goal import epsilon_for
-from pandas_blowfish.plan.line.dawa import Dawa
-from pandas_blowfish.plan.line.question import Spans
-from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.price import Price
-from pandas_blowfish.plan.protocol import Measurement, Question, Staged
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tables.mesh import Mesh, mesh_loss
-from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.sums import Sums
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 
 MAX_SHOWN = 8  # scales that a plan spells out
-IF = "if rows fill the declared ranges"
-ROWS = "not known here: 10,000 for this plan; say rows="
 ANSWERS = {"sum": "a sum", "mean": "a mean", "kmeans": "a size", "logsum": "a sum of logarithms"}
 ANSWERS |= {"geomean": "a geometric mean, as a share of it"}
-SECRET = "; a sum has no interval: how many rows it is of is secret"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,13 +49,25 @@ class Plan:
 
     policy: Policy
     epsilon: Fraction
-    measurement: Measurement
+    measurement: Strategy
     query: Mapping[str, Any]
-    considered: Callable[[], list[Measurement]]
-    asked: tuple[Tally | Spans | Question, ...]
+    considered: Callable[[], list[Strategy]]
+    asked: tuple[Question, ...]
     way: int
     price: Price
     again: Callable[[Fraction], Plan]
+
+    @classmethod
+    def require(cls, policy: Policy) -> None:
+        """Refuse a policy whose promise needs another kind of plan."""
+        if policy.chain is not None or policy.aggregates:
+            raise UnsoundPlanError("this policy promises more than a plan of this kind keeps")
+
+    @staticmethod
+    def rate(policy: Policy, epsilon: Fraction) -> Fraction:
+        """Return the epsilon at which one record's move is measured: all of it."""
+        del policy
+        return epsilon
 
     @property
     def strategy(self) -> str:
@@ -96,7 +97,7 @@ class Plan:
     @property
     def call(self) -> str:
         """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
-        return call_text(self.query, self.epsilon, getattr(self.asked[self.way], "matrix", None))
+        return call_text(self.query, self.epsilon, self.asked[self.way].stated_matrix())
 
     @property
     def domain(self) -> Domain:
@@ -124,9 +125,7 @@ class Plan:
 
         None where that depends on noisy values of earlier rounds.
         """
-        if isinstance(self.measurement, Staged):
-            return None
-        return math.prod(self.measurement.shape) if isinstance(self.measurement, Mesh) else len(self.scales)
+        return self.measurement.values
 
     @property
     def noise_map(self) -> Any:
@@ -134,7 +133,7 @@ class Plan:
 
         A mesh measures `matrix()` with noise that is mapped by this; `scales` are those of the noise.
         """
-        return self.measurement.noise_map() if isinstance(self.measurement, Mesh) else None
+        return self.measurement.noise_map()
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
@@ -158,10 +157,12 @@ class Plan:
         """Return every strategy that was considered, with its expected squared error, best first."""
         moved = self.price.moved
         tried = self.considered()
-        rows = [(each.name, moved * each.sensitivity, each.mse) for each in tried]
-        table, least = pd.DataFrame(rows, columns=["strategy", "sensitivity", "mse"]), "mse"
-        if isinstance(self.measurement, Synopsis):
-            table["distortion"], least = [each.distortion for each in tried], "distortion"  # type: ignore[attr-defined]
+        rows = [
+            {"strategy": each.name, "sensitivity": moved * each.sensitivity, **each.figures()}
+            for each in tried
+        ]
+        table = pd.DataFrame(rows)
+        least = table.columns[-1]  # what candidates are compared by
         return table.sort_values(least, kind="stable").drop_duplicates("strategy", ignore_index=True)
 
     @property
@@ -170,12 +171,12 @@ class Plan:
 
         None for other questions.
         """
-        return self.measurement.distortion if isinstance(self.measurement, Synopsis) else None
+        return self.measurement.figures().get("distortion")
 
     @property
     def grid(self) -> str | None:
         """Return what a clustering counts, in words; None for other questions."""
-        return self.measurement.grid if isinstance(self.measurement, Synopsis) else None
+        return self.measurement.notes(self.query, rows_public=self.policy.rows_public).get("synopsis")
 
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
@@ -219,13 +220,9 @@ class Plan:
         on the public columns, times how many may move. What measures as the rows suggest has no matrix to
         enumerate: its proven bound is returned.
         """
-        if isinstance(self.measurement, (Dawa, Counted)):  # what follows depends on noisy values
-            return self.cost
-        matrix = self.matrix()  # refused where there are no cells, or too many
-        edges = self.price.policy.graph.project(self.domain.columns).edges()
-        if isinstance(self.measurement, Mesh):
-            return self.price.moved * mesh_loss(self.measurement, edges)
-        return self.price.moved * edge_loss(matrix, self.scales, edges).value
+        graph = self.price.policy.graph
+        loss = self.measurement.loss_over(lambda: graph.project(self.domain.columns).edges())
+        return self.cost if loss is None else self.price.moved * loss
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
@@ -239,45 +236,14 @@ class Plan:
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact for free": self._free(),
-            **self._clusters(),
-            **self._middles(),
-            **({"public facts": self.price.said()} if self.policy.constraints else {}),
+            **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
+            **({"public facts": self.price.describe()} if self.policy.constraints else {}),
         }
 
     def _why_free(self) -> str:
         if self.price.touched and not self.price.found.count:
             return self.price.rule
         return "no edge of the policy changes the answer"
-
-    def _clusters(self) -> dict[str, str]:
-        """Return what a clustering counts, and what that is expected to add."""
-        if not isinstance(self.measurement, Synopsis):
-            return {}
-        added = f"about {max(self.measurement.distortion, 0.001):.1%} more than the best centres have, {IF}"
-        rows = {} if self.query["known"] or "rows" in self.query else {"rows": ROWS}
-        return {"synopsis": self.measurement.grid, "squared distances": added, **rows}
-
-    def _middles(self) -> dict[str, str]:
-        """Return how far values are from what they are read as, where they are."""
-        sums = self.measurement
-        if not isinstance(sums, Sums) or not any(sums.rounding):
-            return {}
-        pairs = zip(sums.summed, sums.rounding, strict=True)
-        far = {
-            column.attribute.name: pd.Timedelta(float(most))
-            if column.attribute.kind == "datetime"
-            else plain(most)
-            for column, most in pairs
-            if most
-        }
-        each = [str(most) if len(sums.summed) == 1 else f"{most} ({name})" for name, most in far.items()]
-        said = f"read as the middle of their cell: off by up to {', '.join(each)} each"
-        if self.query["verb"] == "sum":
-            rows = zip(sums.summed, sums.rounding, sums.lightest, strict=True)
-            noisy = [light for column, most, light in rows if most and not column.exact]
-            secret = not self.policy.rows_public and not all(noisy)
-            said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
-        return {"values": said}
 
     def _quantiles(self) -> str:
         return f"{len(self.query['q']):,} a group, read off {len(self.index):,} cumulative counts"

@@ -79,7 +79,7 @@ class Price:
             f"record at epsilon / {self.moved}, and {self.moved} of them lose {self.moved} times as much. "
         )
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """Return what facts do to a plan, in a line."""
         many = len(self.stated.constraints)
         named = f"{many:,} fact{'s' * (many > 1)}"
@@ -100,14 +100,14 @@ class Price:
             )
             names = [self.stated.facts[other].text for other in together[:FEW]]
             left = [each for place, each in enumerate(self.stated.constraints) if place != number]
-            without = price(self.stated.with_facts(left))
+            without = price_facts(self.stated.with_facts(left))
             rows.append((fact.text, ", ".join(names), self.moved, without.moved, not without.touched))
         names = ["fact", "interacts with", "moved", "moved without it", "then free"]
         return pd.DataFrame(rows, columns=names).set_index("fact")
 
 
 @lru_cache(maxsize=64)
-def price(policy: Policy) -> Price:
+def price_facts(policy: Policy) -> Price:
     """Return what a policy's facts cost.
 
     Proof note:
@@ -146,7 +146,7 @@ def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = Non
         Checked:  tests/plan/test_price.py::test_what_a_marginal_tells_is_exact,
                   tests/plan/test_price.py::test_what_facts_tell_is_exact
     """
-    found = price(policy)
+    found = price_facts(policy)
     if not found.touched or found.found.rule == KNOWN:
         return found
     told = [fact for fact in policy.facts if fact.condition is None and set(columns) <= set(fact.columns)]

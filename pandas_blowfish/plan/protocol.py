@@ -1,28 +1,40 @@
-"""Measurements in rounds: what is measured next may depend on noisy answers so far. Never sees rows."""
+"""The two protocols that carry every release: Question and Strategy. Never sees rows.
+
+A question knows which strategies can answer it. A strategy is what is measured: in one round or several,
+integer query rows over cells with one noise scale each, and how the noisy values become answers. Nothing
+outside a family asks which question or strategy it holds.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
+from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
+
+LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a round
 
 
 class Question(ABC):
-    """What is asked, apart from how it is measured."""
+    """What is asked, whatever is measured to answer it."""
 
     @property
     @abstractmethod
@@ -37,7 +49,7 @@ class Question(ABC):
     @abstractmethod
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield what can be measured, the simplest first.
 
         Args:
@@ -48,14 +60,100 @@ class Question(ABC):
         """
 
     @abstractmethod
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
-        """Return the measurement that an earlier release made, from its name and `form`."""
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured, from the strategy's name and `form`."""
+
+    def price(self, policy: Policy) -> Price:
+        """Return what public facts cost this question."""
+        return price_of(policy, self.columns)
+
+    def stated_matrix(self) -> Any:
+        """Return the queries as the caller wrote them, where they are a matrix; else None."""
+        return None
+
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return f"cannot answer this: {strategy}"
+
+    def is_total_of(self, column: str) -> bool:
+        """Tell whether this asks for the sum or mean of one column over all rows, and for nothing else."""
+        del column
+        return False
 
 
-class Measurement(Protocol):
-    """Measured rows with scales, and the answers they lead to."""
+class Round(Protocol):
+    """One round of a strategy: rows of whole numbers over cells, with one scale per row."""
+
+    @property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return the tables of counts, or sums of weights, that rows are gathered into."""
+
+    @property
+    def scales(self) -> Scales:
+        """Return the noise scale of every row of this round; 0 for what is exact and costs nothing."""
+
+    def apply(self, counts: Ints) -> Ints:
+        """Return the exact value of every row of this round, from the counts of all tables in order."""
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of this round's matrix at some cells, scipy sparse."""
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        """Return by how much the noise of each row must move to make up for moved records, scipy sparse.
+
+        One column per record that moves from a cell of `before` to that of `after`. Where every row has its
+        own noise that is what the rows change by: `columns(after) - columns(before)`.
+        """
+
+    @property
+    def own_noise(self) -> bool:
+        """Tell whether every row has a noise of its own."""
+
+    @property
+    def mechanism(self) -> str:
+        """Return how the kernel draws the noise of this round."""
+
+    def spread_noise(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the rows."""
+
+    @property
+    def loss_scales(self) -> Scales:
+        """Return for each row of `changes` how large a change loses 1; 0 where any loses all."""
+
+
+class OwnNoise:
+    """A round whose rows each have a noise of their own: what follows from `columns` and `scales`."""
+
+    own_noise = True
+    mechanism = LAPLACE
+
+    def spread_noise(self, noise: Ints) -> Ints:
+        """Return what the noise adds to the rows: itself."""
+        return noise
+
+    def changes(self: Any, before: Cells, after: Cells) -> Any:
+        """Return by how much the rows change when records move, scipy sparse."""
+        return self.columns(after) - self.columns(before)
+
+    @property
+    def loss_scales(self: Any) -> Scales:
+        """Return the noise scale of every row."""
+        scales: Scales = self.scales
+        return scales
+
+
+class Strategy(Round, Protocol):
+    """What is measured, and the answers it leads to. Most strategies are their own and only round.
+
+    Proof note:
+        Requires: `next_round` is a function of its argument; the losses of the rounds that it returns one
+                  after another, whatever the values, add up to at most epsilon.
+        Ensures:  all noisy values together lose at most epsilon.
+        Because:  sequential composition: given the same values so far, neighbouring tables are asked the
+                  same next round, whose own odds differ by at most the exponential of its loss. Rounds of
+                  scale 0 have the same answer in neighbouring tables: what follows from them is no secret.
+        Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured
+    """
 
     @property
     def name(self) -> str:
@@ -70,10 +168,6 @@ class Measurement(Protocol):
         """Return the privacy argument in one paragraph."""
 
     @property
-    def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return the tables of counts, or sums of weights, that rows are gathered into."""
-
-    @property
     def domain(self) -> Domain:
         """Return the columns that are looked at, and their cells."""
 
@@ -83,14 +177,10 @@ class Measurement(Protocol):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours."""
+        """Return the largest L1 change of the noisy query rows between neighbours."""
 
     @property
-    def scales(self) -> Scales:
-        """Return the noise scale of every measured row; 0 for what is exact and free."""
-
-    @property
-    def variances(self) -> NDArray[np.float64]:
+    def variances(self) -> Floats:
         """Return the variance of each answer before shape constraints."""
 
     @property
@@ -101,52 +191,94 @@ class Measurement(Protocol):
     def form(self) -> dict[str, Any]:
         """Return what a stored answer is read by, as plain data."""
 
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row, from the counts of all tables, one after another."""
-
     def matrix(self) -> Any:
-        """Return the measured rows x cells, scipy sparse."""
+        """Return the query rows x cells, scipy sparse."""
 
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of the measured matrix at some cells of `domain`, scipy sparse."""
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape.
 
-    def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the noise of each row must move to make up for moved records, scipy sparse.
-
-        One column per record that moves from a cell of `before` to that of `after`. Where every row has its
-        own noise that is what the rows change by: `columns(after) - columns(before)`.
+        Args:
+            values: The noisy value of every query row, of all rounds one after another.
+            post: False for unbiased answers; else counts are of the right shape.
+            known: Public facts with known answers, which the result agrees with.
         """
 
     @property
-    def own_noise(self) -> bool:
-        """Tell whether every measured row has a noise of its own."""
+    def in_rounds(self) -> bool:
+        """Tell whether later rounds depend on the noisy values of earlier ones."""
 
-    def mapped(self, noise: Ints) -> Ints:
-        """Return what the noise adds to the measured rows."""
-
-    @property
-    def loss_scales(self) -> Scales:
-        """Return for each row of `changes` how large a change loses 1; 0 where any loses all."""
-
-
-class Checkable:
-    """What follows from `columns` and `scales` where every measured row has a noise of its own."""
-
-    own_noise = True
-
-    def mapped(self, noise: Ints) -> Ints:
-        """Return what the noise adds to the measured rows: itself."""
-        return noise
-
-    def changes(self: Any, before: Cells, after: Cells) -> Any:
-        """Return by how much the measured rows change when records move, scipy sparse."""
-        return self.columns(after) - self.columns(before)
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
+        """Return the next round, given the noisy values of all earlier ones; None when all is measured."""
 
     @property
-    def loss_scales(self: Any) -> Scales:
-        """Return the noise scale of every measured row."""
-        scales: Scales = self.scales
-        return scales
+    def values(self) -> int | None:
+        """Return how many noisy values are handed out; None where that depends on earlier rounds."""
+
+    @property
+    def drawn_scales(self) -> Sequence[Fraction | int]:
+        """Return scales of which the largest is at least as large as any that is drawn, in any round."""
+
+    def noise_map(self) -> Any:
+        """Return what the noise adds to the query rows, rows x noise, where it is not one each; else None."""
+
+    def loss_over(self, edges: Callable[[], Ints]) -> Fraction | float | None:
+        """Return the largest loss over edges, by enumeration; None where earlier noise decides the rows."""
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return the most that is lost when one record moves along a graph that holds all edges."""
+
+    @property
+    def tolerance(self) -> float:
+        """Return how many times the least error this may have and still be taken, where it is simplest."""
+
+    def figures(self) -> dict[str, float]:
+        """Return what candidates are compared by, the most important last."""
+
+    def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
+        """Return what a plan says of this strategy in particular, by heading."""
+
+
+class OneRound(OwnNoise):
+    """What most strategies have in common: one round, their own, whose rows are known beforehand."""
+
+    in_rounds = False
+    tolerance = 1.0
+
+    def next_round(self: Any, values: Sequence[Ints]) -> Round | None:
+        """Return this strategy, once."""
+        return None if values else self
+
+    @property
+    def values(self: Any) -> int | None:
+        """Return the number of query rows."""
+        return len(self.scales)
+
+    @property
+    def drawn_scales(self: Any) -> Sequence[Fraction | int]:
+        """Return the scales of the query rows."""
+        return self.scales.values  # type: ignore[no-any-return]
+
+    def noise_map(self) -> Any:
+        """Return None: every query row has a noise of its own."""
+        return None
+
+    def loss_over(self: Any, edges: Callable[[], Ints]) -> Fraction | float | None:
+        """Return the largest loss over edges, from the matrix."""
+        matrix = self.matrix()  # refused where there are no cells, or too many
+        return edge_loss(matrix, self.scales, edges()).value
+
+    def worst_case(self: Any, graph: RecordGraph) -> WorstCase:
+        """Return the largest loss over pairs of cells, tried or bounded, from the matrix."""
+        return worst_pair(self.matrix, self.scales, graph)
+
+    def figures(self: Any) -> dict[str, float]:
+        """Return the expected squared error."""
+        return {"mse": self.mse}
+
+    def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
+        """Return nothing in particular."""
+        del query, rows_public
+        return {}
 
 
 class _HasTally(Protocol):
@@ -154,8 +286,8 @@ class _HasTally(Protocol):
     def tally(self) -> Tally: ...
 
 
-class OneTable(Checkable):
-    """What a measurement of a single table of counts, its `tally`, says about it."""
+class OneTable(OneRound):
+    """A strategy that measures a single table of counts, its `tally`."""
 
     @property
     def tallies(self: _HasTally) -> tuple[Tally, ...]:
@@ -168,65 +300,27 @@ class OneTable(Checkable):
         return self.tally.domain
 
 
-class Step(Protocol):
-    """One round: rows of whole numbers over cells, with a scale each."""
+class InRounds(OneRound):
+    """A strategy whose later rounds depend on the noisy values of earlier ones."""
+
+    in_rounds = True
 
     @property
-    def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return the tables of counts, or sums of weights, that rows are gathered into."""
+    def values(self) -> int | None:
+        """Return None: it depends on the noisy values."""
+        return None
 
     @property
-    def scales(self) -> Scales:
-        """Return the noise scale of every row of this round; 0 for what is exact and free."""
-
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact value of every row of this round."""
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of this round's matrix at some cells, scipy sparse."""
-
-    def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the rows change when records move, scipy sparse."""
-
-    @property
-    def own_noise(self) -> bool:
-        """Tell whether every row has a noise of its own."""
-
-    def mapped(self, noise: Ints) -> Ints:
-        """Return what the noise adds to the rows."""
-
-    @property
-    def loss_scales(self) -> Scales:
-        """Return for each row of `changes` how large a change loses 1."""
+    def drawn_scales(self: Any) -> Sequence[Fraction | int]:
+        """Return the scales of what is expected, and a bound on all that may follow."""
+        return [*self.scales.values, self.largest]
 
 
-@runtime_checkable
-class Staged(Protocol):
-    """A measurement that is made in rounds.
-
-    Proof note:
-        Requires: `following` is a function of its argument; the losses of the steps that it returns one
-                  after another, whatever the values, add up to at most epsilon.
-        Ensures:  all noisy values together lose at most epsilon.
-        Because:  sequential composition: given the same values so far, neighbouring tables are asked the
-                  same next step, whose own odds differ by at most the exponential of its loss. Steps of
-                  scale 0 have the same answer in neighbouring tables: what follows from them is no secret.
-        Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured
-    """
-
-    @property
-    def largest(self) -> int:
-        """Return a bound on the scales of all steps that may follow."""
-
-    def following(self, values: Sequence[Ints]) -> Step | None:
-        """Return the next round, given the noisy values of all earlier ones; None when all is measured."""
-
-
-def rounds(staged: Staged, values: Ints) -> list[tuple[Step, Ints]]:
+def rounds(strategy: Strategy, values: Ints) -> list[tuple[Round, Ints]]:
     """Return the rounds that values were measured in, one after another, and the values of each."""
-    found: list[tuple[Step, Ints]] = []
+    found: list[tuple[Round, Ints]] = []
     begin = 0
-    while (step := staged.following([each for _, each in found])) is not None:
+    while (step := strategy.next_round([each for _, each in found])) is not None:
         end = begin + len(step.scales)
         if end > len(values):
             break

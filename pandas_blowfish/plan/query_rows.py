@@ -139,7 +139,7 @@ def spread_runs(runs: Sequence[tuple[Ints, Ints, Ints, Ints]]) -> list[tuple[Int
     return found
 
 
-def shifted(rows: Ints, by: int) -> Ints:
+def shift_rows(rows: Ints, by: int) -> Ints:
     """Return row numbers moved by a number of rows; -1 stays."""
     return np.where(rows < 0, -1, rows + by)
 
@@ -151,7 +151,7 @@ def exact_rows(parts: Ints, exact: ExactParts, first: int) -> Ints:
     alone = int(exact.alone.sum())
     rows = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
     rows = np.where(exact.total_of >= 0, alone + exact.total_of, rows)
-    return shifted(np.where(known, rows[at] if len(rows) else -1, -1), first)
+    return shift_rows(np.where(known, rows[at] if len(rows) else -1, -1), first)
 
 
 def _ones(row_of: Ints, rows: int) -> Any:

@@ -1,13 +1,157 @@
-"""Noise scales, one Fraction a measured row, kept as a few distinct values. Never sees rows."""
+"""Noise scales, one Fraction per query row, and the law of the noise, for error bars. Never sees rows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import overload
+from functools import lru_cache
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.number import exact
+
+FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
+
+
+def variance(scale: Fraction) -> float:
+    """Return the variance of P(z) proportional to exp(-|z| / scale); 0 for scale 0.
+
+    Examples:
+        >>> round(variance(Fraction(20)), 3)
+        799.833
+    """
+    if scale < Fraction(1, 700):
+        return 0.0  # below 10^-300
+    if scale > 10**6:  # 1 / (2 sinh^2(1 / 2 scale)) = 2 scale^2 - 1/6 + ...
+        return float(2 * scale**2) if scale < 10**150 else math.inf
+    return 0.5 / math.sinh(float(1 / scale) / 2) ** 2
+
+
+def reach(scale: Fraction, level: object) -> int:
+    """Return the least t with P(|z| <= t) >= level.
+
+    Args:
+        scale: The noise scale.
+        level: A number in (0, 1).
+
+    Examples:
+        >>> reach(Fraction(20), 0.95)
+        60
+
+    Proof note:
+        Requires: 0 < level < 1.
+        Ensures:  an answer +- t covers the true count with at least this probability, and t - 1 does not
+                  (of scales beyond `FARTHEST`, which no noise has, t may be a little larger).
+        Because:  P(|z| > t) = 2 a^(t+1) / (1 + a) with a = exp(-1 / scale), which falls as t grows; the
+                  first guess from logarithms is stepped to the exact place.
+        Checked:  tests/plan/test_scales_law.py::test_reach_is_least
+    """
+    wanted = exact(level, "level")
+    if not 0 < wanted < 1:
+        raise ArgumentError("level", f"{level} is not between 0 and 1")
+    if scale < 0:
+        raise ArgumentError("scale", "below 0", allowed="a number of at least 0")
+    if scale == 0:
+        return 0
+    beyond = math.log((1 - wanted).numerator) - math.log((1 - wanted).denominator)
+    if scale > FARTHEST:  # floats do not tell t from t + 1: rounded up instead
+        return math.ceil(scale * Fraction(max(math.log(2) - beyond, 0.0)) * Fraction(1 + 1e-9))
+    rate = float(min(1 / scale, Fraction(10**300)))
+
+    def outside(t: int) -> float:
+        return math.log(2) - rate * (t + 1) - math.log1p(math.exp(-rate))
+
+    t = max(0, math.ceil((outside(-1) - beyond) / rate) - 1)
+    while outside(t) > beyond:
+        t += 1
+    while t > 0 and outside(t - 1) <= beyond:
+        t -= 1
+    return t
+
+
+def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:
+    """Return the least t with P(|z_1 + ... + z_many| <= t) >= level; None where that is too large to sum up.
+
+    Examples:
+        >>> reach_of_sum(Fraction(20), 1, 0.95), reach_of_sum(Fraction(1), 2, 0.95)
+        (60, 4)
+
+    Proof note:
+        Requires: 0 < level < 1; independent noises of one scale.
+        Ensures:  a sum or difference of that many noises lies within t with this probability.
+        Because:  the noises' law, cut where less than 10^-17 is left, is convolved with itself.
+        Checked:  tests/plan/test_scales_law.py::test_reach_of_sums_is_least
+    """
+    if many == 1:
+        return reach(scale, level)
+    return _reach_of_sum(scale, many, exact(level, "level"))
+
+
+@lru_cache(maxsize=256)
+def _reach_of_sum(scale: Fraction, many: int, level: Fraction) -> int | None:
+    far = reach(scale, "0.99999999999999999")
+    if far * many > 200_000:
+        return None
+    z = np.arange(-far, far + 1)
+    one = np.exp(-np.abs(z) / float(scale))
+    length = 2 * far * many + 1
+    whole = np.fft.irfft(np.fft.rfft(one / one.sum(), 2 * length) ** many, 2 * length)[:length]
+    centre = far * many
+    inside = whole[centre] + 2 * np.cumsum(whole[centre + 1 :])
+    if whole[centre] >= float(level):
+        return 0
+    return int(np.searchsorted(inside, float(level))) + 1
+
+
+def widest(level: Any) -> float:
+    """Return how many standard errors hold a weighted sum of Laplace noises with at least this probability.
+
+    Examples:
+        >>> round(widest(0.95), 2)
+        2.16
+
+    Proof note:
+        Requires: 0 < level < 1.
+        Ensures:  P(|X| <= t) >= level for every sum X of independent Laplace noises with variance 1.
+        Because:  X is normal with a random variance V = sum w_i E_i, E_i exponential, sum w_i = 1, so V
+                  comes before E_1 in the convex order: E h(V) <= E g(E_1) for every convex g >= h. With h
+                  the normal tail beyond t, the largest of h and a tangent to its concave part is such
+                  a g; the tangent with the least mean is taken.
+        Checked:  tests/plan/test_scales_law.py::test_widest_covers_sums
+    """
+    wanted = exact(level, "level")
+    if not 0 < wanted < 1:
+        raise ArgumentError("level", f"{level} is not between 0 and 1")
+    return _widest(wanted)
+
+
+@lru_cache(maxsize=64)
+def _widest(wanted: Fraction) -> float:
+    low, high = 0.0, max(2.0, -2 * math.log(1 - float(wanted)) if wanted < 1 else 0.0)
+    while _tail(high) > 1 - float(wanted):
+        high *= 2
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tail(middle) > 1 - float(wanted) else (low, middle)
+    single = -math.log(1 - float(wanted)) / math.sqrt(2)  # one noise alone, exactly
+    return max(high, single) + 1e-3
+
+
+def _tail(t: float) -> float:
+    """Return a bound on P(|X| > t), X a sum of Laplace noises with variance 1 (see `widest`)."""
+    from scipy.special import erfc
+
+    at = (np.arange(4_000) + 0.5) / 4_000
+    v = -np.log1p(-at)  # a quantile of the exponential law each
+    h = erfc(t / np.sqrt(2 * v))
+    touch = np.linspace(max(t * t / 3, 1e-9), max(12.0, t * t), 200)[:, None]
+    slope = t / np.sqrt(2 * np.pi) * touch**-1.5 * np.exp(-t * t / (2 * touch))
+    line = erfc(t / np.sqrt(2 * touch)) + slope * (v - touch)
+    return float(np.maximum(h, line).mean(axis=1).min())
 
 
 class Scales(Sequence[Fraction]):

@@ -38,7 +38,7 @@ def counts_loss(tally: Tally, own: ExactParts, scale: Fraction, graph: RecordGra
     """
     known = own.totals or own.alone.any()
     rows = own.totals == 1 and not own.total_of.any() and counts_all(graph, tally)
-    if known and not rows and not stay(own, exact_parts(graph, tally)):
+    if known and not rows and not stays_exact(own, exact_parts(graph, tally)):
         return None
     change = tally_sensitivity(graph, tally)
     if change and not scale:
@@ -57,7 +57,7 @@ def counts_all(graph: RecordGraph, tally: Tally) -> bool:
     return kept and all(int(marks.min()) >= 0 for marks in tally.marks)
 
 
-def stay(own: ExactParts, wider: ExactParts) -> bool:
+def stays_exact(own: ExactParts, wider: ExactParts) -> bool:
     """Tell whether what is exact under some edges is exact, too, under those of a graph that holds them."""
     inside = own.total_of >= 0
     joined = wider.total_of[inside]
@@ -202,7 +202,7 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
                   a ball, or cubes, which steps along the axes connect, of the axes' classes.
         Checked:  tests/plan/test_sensitivity.py::test_exact_parts_have_sensitivity_zero
     """
-    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    occupied = tally.occupied
     nothing = ExactParts(~occupied, np.full(len(occupied), -1, dtype=np.int64), 0)
     if graph.presence or (tally.condition is not None and edge_reach(graph, tally).leaves):
         return nothing

@@ -100,6 +100,19 @@ def is_missing(value: object) -> bool:
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))  # type: ignore[call-overload]
 
 
+def integer_dtype(values: Sequence[Any]) -> str | None:
+    """Return the integer type that holds all of some whole numbers: int64, else uint64; None for neither.
+
+    Examples:
+        >>> [integer_dtype(values) for values in ([-1, 5], [5, 2**63], [-1, 2**63])]
+        ['int64', 'uint64', None]
+    """
+    for dtype in ("int64", "uint64"):
+        if all(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max for value in values):
+            return dtype
+    return None
+
+
 def with_missing(labels: pd.Index[Any]) -> pd.Index[Any]:
     """Return an index with one more, missing, entry: whole numbers become floats, bools objects."""
     if isinstance(labels, (pd.CategoricalIndex, pd.IntervalIndex, pd.DatetimeIndex)):
@@ -182,9 +195,9 @@ class Values(Attribute):
         if self.kind in ("category", "string"):
             dtype = pd.CategoricalDtype(pd.Index(list(self.values)), ordered=self.ranked)
             return pd.CategoricalIndex(list(self.values), dtype=dtype, name=self.name)
-        kinds = {"integer": "int64", "float": "float64", "bool": "bool"}
         if self.kind == "datetime":
             return pd.DatetimeIndex(list(self.values), name=self.name)
+        kinds = {"integer": integer_dtype(self.values), "float": "float64", "bool": "bool"}
         return pd.Index(list(self.values), dtype=kinds[self.kind], name=self.name)
 
     def code(self, value: object) -> int:

@@ -28,6 +28,7 @@ from pandas_blowfish.policy.attribute import (
     Grid,
     Unbounded,
     Values,
+    integer_dtype,
     is_missing,
     suggest,
 )
@@ -187,6 +188,9 @@ def values_attribute(
         raise SchemaError(
             name, f"an allowed value is not of type {kind} ({error.problem})", fix=fix
         ) from None
+    if kind == "integer" and integer_dtype(attribute.values) is None:
+        fix = "list whole numbers that int64, or uint64, holds; or declare a category, and text."
+        raise SchemaError(name, "the allowed values fit no integer type", fix=fix)
     if min(len(attribute.codes), len(set(attribute.values))) != len(listed):  # to pandas True is 1
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
     return attribute

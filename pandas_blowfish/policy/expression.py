@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ExpressionError
+from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -78,13 +79,11 @@ def parse(text: Any, domain: Domain, variables: Mapping[str, Any]) -> Condition:
         raise ExpressionError(text[:40] + "...", "it is too long")
     plain, columns, constants = _readable(text)
     try:
-        tree = ast.parse(plain, mode="eval").body
+        tree = parse_text(plain)
         if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
             raise ExpressionError(text[:40] + "...", "it is too long")
-        return _Reader(text, domain, variables, columns, constants).condition(tree, positive=True)
-    except ExpressionError:
-        raise
-    except (SyntaxError, UnicodeError, RecursionError, MemoryError):
+        return _ConditionReader(text, domain, variables, columns, constants).condition(tree, positive=True)
+    except (UnreadableTextError, UnicodeError, RecursionError, MemoryError):
         raise ExpressionError(text, "it cannot be read") from None
 
 
@@ -107,14 +106,14 @@ def columns_of(condition: Condition) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Reader:
+class _ConditionReader(TextReader):
     """Walks one expression; negations are pushed down to the comparisons."""
 
     text: str
     domain: Domain
     variables: Mapping[str, Any]
     columns: Mapping[str, str]  # what stands for a name in backticks
-    constants: Mapping[str, str]  # what stands for @name
+    names: Mapping[str, str]  # what stands for @name
 
     def condition(self, node: ast.expr, *, positive: bool) -> Condition:
         if isinstance(node, ast.BoolOp):
@@ -131,7 +130,7 @@ class _Reader:
         column = self._column(node)
         if column is not None and self.domain[column].kind == "bool":
             return self._atom(column, "==" if positive else "!=", True)
-        raise self._refuse("a part is not a comparison of a column with a constant")
+        raise self.refuse(node, "a part is not a comparison of a column with a constant")
 
     def _chain(self, node: ast.Compare, positive: bool) -> Condition:
         ends = [node.left, *node.comparators]
@@ -139,50 +138,48 @@ class _Reader:
         for left, test, right in zip(ends, node.ops, ends[1:], strict=False):
             name = _NAMES.get(type(test))
             if name is None:
-                raise self._refuse("only < <= > >= == != in, not in are understood")
+                raise self.refuse(node, "only < <= > >= == != in, not in are understood")
             if not positive:
                 name = _NEGATED[name]
             column = self._column(left)
             if column is not None:
-                parts.append(self._atom(column, name, self._constant(right)))
+                parts.append(self._atom(column, name, self.literal(right)))
                 continue
             column = self._column(right)
             if column is None or name not in _FLIPPED:
-                raise self._refuse("a comparison needs a column on one side")
-            parts.append(self._atom(column, _FLIPPED[name], self._constant(left)))
+                raise self.refuse(node, "a comparison needs a column on one side")
+            parts.append(self._atom(column, _FLIPPED[name], self.literal(left)))
         return parts[0] if len(parts) == 1 else Junction(positive, tuple(parts))
 
     def _column(self, node: ast.expr) -> str | None:
-        if not isinstance(node, ast.Name) or node.id in self.constants:
+        if not isinstance(node, ast.Name) or node.id in self.names:
             return None
         name = self.columns.get(node.id, node.id)
         self.domain.select([name])  # raises for undeclared columns and those without cells
         return name
 
-    def _constant(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Name) and node.id in self.constants:
-            name = self.constants[node.id]
+    def other(self, node: ast.expr, depth: int) -> Any:
+        if isinstance(node, ast.Name) and node.id in self.names:
+            name = self.names[node.id]
             if name not in self.variables:
-                raise self._refuse(f"@{name} is not a variable here")
+                raise self.refuse(node, f"@{name} is not a variable here")
             return self.variables[name]
         if isinstance(node, ast.Name):
-            raise self._refuse("two columns cannot be compared, and text needs quotes")
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            return [self._constant(part) for part in node.elts]
-        if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float, str)):
-            return node.value
+            raise self.refuse(node, "two columns cannot be compared, and text needs quotes")
+        if isinstance(node, ast.Set):
+            return [self.literal(part, depth + 1) for part in node.elts]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            value = self._constant(node.operand)
+            value = self.literal(node.operand, depth + 1)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return -value if isinstance(node.op, ast.USub) else value
-        raise self._refuse("constants are numbers, text, True, False, lists of them, or @name")
+        raise self.refuse(node, "constants are numbers, text, True, False, lists of them, or @name")
 
     def _atom(self, column: str, test: str, constant: Any) -> Atom:
         attribute = self.domain[column]
         try:
             if test in ("in", "not in"):
                 if isinstance(constant, (str, bytes, Iterator)) or not isinstance(constant, Iterable):
-                    raise self._refuse(f"{test} needs a list")
+                    raise ExpressionError(self.text, f"{test} needs a list")
                 found = _members(attribute, constant)
                 cells = ~found if test == "not in" else found
             else:
@@ -192,10 +189,10 @@ class _Reader:
         except (ArgumentError, TypeError) as error:  # TypeError: an array without dimensions is no list
             hint = getattr(error, "fix", "") or getattr(error, "allowed", "")
             problem = f"{column}: {getattr(error, 'problem', error)}"
-            raise self._refuse(f"{problem} ({hint})" if hint else problem) from None
+            raise ExpressionError(self.text, f"{problem} ({hint})" if hint else problem) from None
         return Atom(column, np.append(cells, False) if attribute.nullable else cells)
 
-    def _refuse(self, problem: str) -> ExpressionError:
+    def refuse(self, node: ast.expr, problem: str, fix: str = "") -> ExpressionError:  # noqa: ARG002
         return ExpressionError(self.text, problem)
 
 

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
-from pandas_blowfish.plan.call_text import digested, literal
+from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
+from pandas_blowfish.plan.call_text import is_digest, literal
 from pandas_blowfish.policy.expression import MARKS
 from pandas_blowfish.queries.frames.protect import is_name
-from pandas_blowfish.queries.planner import Planner
+from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
 SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may say its number of rows
-VERBS = ("hist", "cumhist", "quantile", "range", "marginal", "workload", "count", *SUMMED, "kmeans")
 MAX_TEXT = 1_000_000
-MAX_DEPTH = 12  # of lists in lists
 MAX_STEPS = 100
-MAX_BITS = 4_096  # of a whole number
-SHAPES = {"marginal": (True, False, "nonnegative")}  # what `post` may be, where it may be more than a bool
 ALLOWED = "such as where('age >= 18').groupby('sex').hist('disease', epsilon=0.1)"
 LITERALS = "text, numbers, True, False, None, and lists, tuples or dicts of them"
 
@@ -80,7 +76,7 @@ class Call:
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(digested, [*said, *(named.get(key) for key in HASHED)]))
+        return not any(map(is_digest, [*said, *(named.get(key) for key in HASHED)]))
 
     def named(self, name: str | None) -> Call:
         """Return the same query kept under a name."""
@@ -110,19 +106,11 @@ class Call:
                 "it names its matrix, bins, bounds, prior or scenario by a hash: nobody can tell what to ask",
                 fix="write them out, or ask the verb in Python, where a name finds the release again.",
             )
-        steps = self.steps if isinstance(target, Planner) else self._released(target)
-        for name, given, named in steps:
+        if self.epsilon is None and not isinstance(target, Planner):
+            raise EpsilonError("epsilon", "not given", allowed="what this may cost, such as epsilon=0.1")
+        for name, given, named in self.steps:
             target = getattr(target, name)(*given, **named)
         return target
-
-    def _released(self, target: Any) -> tuple[Step, ...]:
-        """Return the steps for a protected frame, which knows by itself how many rows it has."""
-        if self.epsilon is None:
-            raise EpsilonError("epsilon", "not given", allowed="what this may cost, such as epsilon=0.1")
-        if self.verb not in SUMMED or self.arguments.get("rows") is None:
-            return self.steps
-        self.require_rows(target.plan.rows)
-        return self.but(rows=None).steps
 
     def require_rows(self, known: int | None) -> None:
         """Refuse a sum or mean that says another number of rows than is public (None where none is yet)."""
@@ -157,11 +145,13 @@ def parse_call(text: Any) -> Call:
     source = text.strip().removeprefix(".").strip()
     if not source:
         raise ArgumentError("query", "it is empty", allowed=ALLOWED)
-    return _Reader(source).call()
+    return _CallReader(source).call()
 
 
-class _Reader:
+class _CallReader(TextReader):
     """Reads one text; every refusal shows where."""
+
+    constants = (*TextReader.constants, type(None))
 
     def __init__(self, source: str) -> None:
         self.source, self.lines, self.shift = source, source.split("\n"), 0
@@ -187,19 +177,16 @@ class _Reader:
         """Return the expression that the text is; one on several lines needs no parentheses."""
         for before, after in (("", ""), ("(", "\n)")):
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of odd escapes in text
-                    tree = ast.parse(before + self.source + after, mode="eval").body
-            except SyntaxError as error:
-                place = (error.lineno or 1, error.offset or 1)
+                tree = parse_text(before + self.source + after)
+            except UnreadableTextError as error:
+                if not error.problem:
+                    what = "it cannot be read: too deep, or with odd characters"
+                    raise ArgumentError("query", what, allowed=ALLOWED) from None
+                place = (error.line, error.column)
                 if after:
                     raise self.at(*place, "it is no call in Python's spelling", "mend it there.") from None
                 if "\n" not in self.source:
-                    raise self.at(*place, f"it cannot be read ({error.msg})", "mend it there.") from None
-            except (ValueError, RecursionError, MemoryError, OverflowError):
-                raise ArgumentError(
-                    "query", "it cannot be read: too deep, or with odd characters", allowed=ALLOWED
-                ) from None
+                    raise self.at(*place, f"it cannot be read ({error.problem})", "mend it there.") from None
             else:
                 self.shift = len(before)
                 if not before or (tree.lineno, tree.col_offset) > (1, 0):  # `a)(b` would close ours
@@ -213,36 +200,20 @@ class _Reader:
         if not last and name not in SCOPES:
             fix = f"only {' and '.join(SCOPES)} come before the verb, which is last."
             raise self.refuse(node, f"{name!r} before another step", fix)
-        given = tuple(self._literal(each, 0) for each in node.args)
+        given = tuple(self.literal(each) for each in node.args)
         named: dict[str, Any] = {}
         for each in node.keywords:
             if each.arg is None or each.arg in named:
                 problem = "arguments in a dict" if each.arg is None else f"{each.arg}= is given twice"
                 raise self.refuse(each.value, problem, "write each argument once, as name=value.")
-            named[each.arg] = self._literal(each.value, 0)
+            named[each.arg] = self.literal(each.value)
         try:
             _check(name, given, named)
         except ArgumentError as error:
             raise self.refuse(node, error.problem, error.fix or error.allowed) from None
         return name, given, named
 
-    def _literal(self, node: ast.expr, depth: int) -> Any:
-        """Return what a literal stands for."""
-        if depth > MAX_DEPTH:
-            raise self.refuse(node, "lists too deep in lists", f"at most {MAX_DEPTH} deep.")
-        if isinstance(node, ast.Constant) and (
-            node.value is None or type(node.value) in (str, int, float, bool)
-        ):
-            if type(node.value) is int and node.value.bit_length() > MAX_BITS:
-                raise self.refuse(node, "a number with too many digits", "write a smaller one.")
-            return node.value
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-            value = node.operand.value if isinstance(node.operand, ast.Constant) else None
-            if type(value) in (int, float):
-                return -value if isinstance(node.op, ast.USub) else value  # type: ignore[operator]
-        if isinstance(node, (ast.List, ast.Tuple)):
-            found = [self._literal(each, depth + 1) for each in node.elts]
-            return found if isinstance(node, ast.List) else tuple(found)
+    def other(self, node: ast.expr, depth: int) -> Any:
         if isinstance(node, ast.Dict):
             return self._dict(node, depth)
         fix = f"write {LITERALS}."
@@ -263,10 +234,10 @@ class _Reader:
                 raise self.refuse(key or node, "a key of a dict is no text or number", "write keys as text.")
             if key.value in found:
                 raise self.refuse(key, "a key of a dict is there twice", "write each once.")
-            found[key.value] = self._literal(value, depth + 1)
+            found[key.value] = self.literal(value, depth + 1)
         return found
 
-    def refuse(self, node: ast.expr, problem: str, fix: str) -> ArgumentError:
+    def refuse(self, node: ast.expr, problem: str, fix: str = "") -> ArgumentError:
         """Return the error of a place in the text."""
         end = max(node.col_offset - self.shift * (node.lineno == 1), 0)  # in bytes
         before = self.lines[min(node.lineno, len(self.lines)) - 1].encode(errors="replace")[:end]
@@ -304,6 +275,6 @@ def _check(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     kept, post = named.get("name"), named.get("post", True)
     if kept is not None and not is_name(kept):
         raise ArgumentError("query", "name= is not a name", fix="printable text without blanks around it.")
-    shapes = SHAPES.get(name, (True, False))
+    shapes = (True, False, *(VERBS[name].shapes if name in VERBS else ()))
     if not any(post is each or (isinstance(each, str) and post == each) for each in shapes):
         raise ArgumentError("query", "post= is unknown", fix=f"one of {', '.join(map(repr, shapes))}.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, strategy_name
 
 
@@ -18,4 +19,4 @@ def plan_count(
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
     scope = scope or Scope()
     query = {"verb": "count", "columns": [], "strategy": chosen, **scope.facts()}
-    return choose(policy, [scope.tally(policy, [], None)], spend, query=query, strategy=chosen)
+    return ask(policy, [Counts(scope.tally(policy, [], None))], spend, query=query, strategy=chosen)

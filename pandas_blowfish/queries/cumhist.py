@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.scope import Scope, strategy_name
 from pandas_blowfish.release import with_receipt
@@ -25,7 +25,7 @@ def plan_cumhist(
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
     scope = scope or Scope()
     query = {"verb": "cumhist", "columns": [name], "strategy": chosen, **scope.facts()}
-    return choose(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+    return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
 
 
 def cumulative(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:

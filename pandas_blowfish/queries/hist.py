@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.plan.tables.question import Marginals
-from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
+from pandas_blowfish.plan.tally import describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import cells
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 
@@ -33,10 +32,10 @@ def plan_hist(
     names = column_names(columns)
     spend, chosen, cuts = epsilon_of(epsilon), strategy_name(strategy), listed_bins(bins)
     scope = scope or Scope()
-    asked: list[Tally | Spans | Question] = [cells(scope.tally(policy, names, cuts))]
+    asked: list[Question] = [cells(scope.tally(policy, names, cuts))]
     asked += _differences(policy, scope, names) if cuts is None else []
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "strategy": chosen}
-    return choose(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)
+    return ask(policy, asked, spend, query={**query, **scope.facts()}, strategy=chosen)
 
 
 def _differences(policy: Policy, scope: Scope, names: list[str]) -> list[Question]:

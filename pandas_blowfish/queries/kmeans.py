@@ -26,7 +26,6 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.arrays import Floats, frozen
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.clusters.question import USUAL, Clustering
 from pandas_blowfish.plan.clusters.solve import Clustered
 from pandas_blowfish.plan.clusters.space import Space
@@ -37,6 +36,7 @@ from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.domain import from_dict, to_dict
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Receipt, receipt_of, with_receipt
@@ -104,14 +104,15 @@ def plan_kmeans(
     if many is None and tally.condition is None and not any(each.nullable for each in attributes):
         number = usual if policy.rows_public else None
     asked = Clustering(space, number, usual)
-    return choose(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+    return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
 
 
 def kmeans_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
     """Return a column a coordinate, `size` and `std`, by group and cluster."""
     assert isinstance(solved, Clustered)
     names = plan.query["columns"]
-    space = plan.asked[plan.way].space  # type: ignore[union-attr]
+    asked: Any = plan.asked[plan.way]
+    space = asked.space
     columns = dict(zip(names, solved.centres.T, strict=True))
     more = {
         "coordinates": list(names),

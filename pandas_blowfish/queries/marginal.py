@@ -12,13 +12,13 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.release import with_receipt
 
@@ -46,15 +46,14 @@ def plan_marginal(
     query: dict[str, Any] = {"verb": "marginal", "columns": stated, "strategy": chosen, **scope.facts()}
     if order is not None:
         query |= {"columns": column_names(columns), "order": int(order)}
-    return choose(policy, [asked], spend, query=query, strategy=chosen)
+    return ask(policy, [asked], spend, query=query, strategy=chosen)
 
 
 def marginal_frames(
     plan: Plan, solved: Solved, receipt: dict[str, Any]
 ) -> dict[tuple[str, ...], pd.DataFrame]:
     """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
-    asked = plan.asked[plan.way]
-    assert isinstance(asked, Marginals)
+    asked: Any = plan.asked[plan.way]
     cuts = np.cumsum(asked.answers)[:-1]
     parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
     frames = {}
@@ -70,8 +69,7 @@ def table_keys(plan: Plan) -> list[tuple[str, ...]]:
     query = plan.query
     if query["verb"] != "marginal" or is_single(query["columns"], query.get("order")):
         return []
-    asked = plan.asked[plan.way]
-    assert isinstance(asked, Marginals)
+    asked: Any = plan.asked[plan.way]
     return _keys(plan, asked)
 
 

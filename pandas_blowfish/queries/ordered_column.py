@@ -15,6 +15,8 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLa
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.exact.number import canonical_value, exact, number, plain
 from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.protocol import Question
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import MAX_LISTED, Binning, Tally
 from pandas_blowfish.policy.attribute import (
     Attribute,
@@ -33,11 +35,11 @@ MAX_LINES = 10**7  # bins beyond which only plain counts are considered
 MAX_RANGES = 10**7
 
 
-def cells(tally: Tally) -> Spans | Tally:
+def cells(tally: Tally) -> Question:
     """Return the histogram of a tally as a question along its last column, where there is one."""
     shown = len(tally.binnings) if tally.shown is None else tally.shown
     if not shown or tally.size > MAX_LINES or tally.binnings[shown - 1].bins < 2:
-        return tally
+        return Counts(tally)
     return Spans(tally, "cells", NONE, lambda: tally.binnings[shown - 1].index)
 
 

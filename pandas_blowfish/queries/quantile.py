@@ -10,12 +10,12 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.plan.choose import choose
-from pandas_blowfish.plan.line.quantiles import Axis, quantiles
+from pandas_blowfish.plan.line.quantile_curve import Axis, quantiles
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.scope import Scope, strategy_name
 from pandas_blowfish.release import with_receipt
@@ -35,7 +35,7 @@ def plan_quantile(
     spend, chosen, shares = epsilon_of(epsilon), strategy_name(strategy), shares_of(q)
     scope = scope or Scope()
     query = {"verb": "quantile", "columns": [name], "q": shares, "strategy": chosen, **scope.facts()}
-    return choose(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+    return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
 
 
 def shares_of(q: Any) -> list[float]:

@@ -11,12 +11,12 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import MAX_LISTED
 from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import (
     describe_bounds,
     ordered_attribute,
@@ -46,10 +46,10 @@ def plan_range(
     if len(names) == 1:
         asked = ranges(policy, scope, names[0], bounds)
         query["bounds"] = describe_bounds(policy.domain[names[0]], bounds)
-        return choose(policy, asked, spend, query=query, strategy=chosen)
+        return ask(policy, asked, spend, query=query, strategy=chosen)
     boxes = _boxes(policy, scope, names, bounds)
     query["bounds"] = _described(policy, names, boxes)
-    return choose(policy, [boxes], spend, query=query, strategy=chosen)
+    return ask(policy, [boxes], spend, query=query, strategy=chosen)
 
 
 def _boxes(policy: Policy, scope: Scope, names: list[str], bounds: Any) -> Boxes:

@@ -55,7 +55,7 @@ class Scope:
     def where(self, policy: Policy, expression: Any, variables: Mapping[str, Any]) -> Scope:
         """Return the scope narrowed by an expression; chained ones must all hold."""
         condition = parse(expression, policy.domain, variables)
-        text = _spelt(expression, variables)
+        text = _spell_out(expression, variables)
         return Scope((*self.texts, text), (*self.conditions, condition), self.groups)
 
     def groupby(self, policy: Policy, columns: Any) -> Scope:
@@ -94,7 +94,7 @@ class Scope:
         return out
 
 
-def _spelt(expression: str, variables: Mapping[str, Any]) -> str:
+def _spell_out(expression: str, variables: Mapping[str, Any]) -> str:
     """Return the expression with the values of its variables, so that the record says what was asked."""
 
     def value(match: re.Match[str]) -> str:

@@ -25,14 +25,13 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, UnboundedColumnError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.question import Totals
 from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, facts, instants, logs_of
-from pandas_blowfish.plan.totals.sums import Sums
 from pandas_blowfish.policy.attribute import Attribute, Unbounded
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 from pandas_blowfish.release import with_receipt
 
@@ -75,7 +74,7 @@ def plan_totals(
     added = LOGS.get(verb, verb)
     query |= {"rows": many} if added == "mean" and many is not None and policy.rows_public else {}
     asked = Totals(added, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
-    return choose(policy, [asked], spend, query=query, strategy=chosen)
+    return ask(policy, [asked], spend, query=query, strategy=chosen)
 
 
 plan_sum = partial(plan_totals, "sum")  # see `df.blowfish.sum`
@@ -86,8 +85,7 @@ plan_geomean = partial(plan_totals, "geomean")  # see `df.blowfish.geomean`
 
 def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
     """Return `value` and `std` by group and column."""
-    measured = plan.measurement
-    assert isinstance(measured, Sums)
+    measured: Any = plan.measurement
     assert isinstance(solved, Estimated)
     value: Any = solved.answers
     std: Any = solved.std

@@ -12,10 +12,10 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.linear.question import Queries
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
 
 MAX_ENTRY = 2**31
@@ -48,7 +48,7 @@ def plan_workload(
     said, digest = describe_matrix(queries)
     asked = Queries(tally, queries, digest, len(scope.groups))
     query = {"verb": "workload", "columns": names, "matrix": said, "strategy": chosen}
-    return choose(policy, [asked], spend, query={**query, **scope.facts()}, strategy=chosen)
+    return ask(policy, [asked], spend, query={**query, **scope.facts()}, strategy=chosen)
 
 
 def read_matrix(matrix: Any, cells: int) -> Any:

@@ -33,7 +33,7 @@ from pufferfish_sums import off_by
 from pandas_blowfish.beyond.certified import certify, law
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 
 TINY = Size(runs=200, quick=True)
 CLAIMS = {  # lines of checks under each table

@@ -20,7 +20,7 @@ from pandas_blowfish.beyond.certified import (
 )
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 
 RATIOS = [Fraction(1, 20), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(19, 20)]
 

@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 POLICY = bf.Policy(Domain((from_dict("ill", {"type": "bool"}), integers("age", 0, 3))))

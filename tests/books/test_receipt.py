@@ -59,7 +59,7 @@ def test_edited_receipts_raise_typed_errors(name, tmp_path):
         for value in WRONG:
             frame = _edited(release, **{part: value})
             asks = [
-                frame.blowfish.interval,
+                lambda frame=frame: frame.blowfish.interval(),
                 lambda frame=frame: frame.blowfish.receipt._repr_html_() + repr(frame.blowfish.receipt),
                 lambda frame=frame: bf.save(frame, tmp_path / "r.csv"),
                 lambda frame=frame: frame.blowfish.range("age", [(0, 5)], epsilon=1),

@@ -3,7 +3,10 @@
 import random
 
 import numpy as np
+import pandas as pd
+import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.probe import probe
 from pandas_blowfish.policy.attribute import Unbounded
@@ -38,3 +41,17 @@ def test_columns_without_bounds_have_numbers_in_their_cells():
 
     assert frame["x"].tolist()[:2] == [-2.5, 0.5]
     assert np.isnan(frame["x"].iloc[2])
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+def test_listed_numbers_beyond_int64_are_released(nullable):
+    """A list that uint64 holds is encoded, checked, counted and named by its own numbers."""
+    values = [2**63 + 1, 2**63 + 2, 5]
+    column = {"type": "integer", "values": values, "nullable": nullable}
+    policy = bf.Policy.from_dict({"blowfish": 1, "columns": {"x": column}})
+    rows = pd.Series(np.array([values[0]] * 3 + [5], dtype="uint64"))
+    frame = pd.DataFrame({"x": rows.astype("UInt64") if nullable else rows})
+
+    noisy = frame.blowfish.protect(policy, epsilon=1).blowfish.hist("x", epsilon=1)
+
+    assert noisy.index[:3].tolist() == values

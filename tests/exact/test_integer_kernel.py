@@ -1,13 +1,14 @@
 """Exact linear algebra over whole numbers."""
 
 import itertools
+import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from pandas_blowfish.exact import integer_kernel as lattice
-from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction
+from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction, short_kernel
 
 
 def _kernel(matrix):
@@ -98,3 +99,21 @@ def test_no_moves_and_too_many(monkeypatch):
     assert longest_zero_sum([(0, 0)]) == 1
     monkeypatch.setattr(lattice, "MAX_MOVES", 2)
     assert longest_zero_sum(list(itertools.product((-1, 0, 1), repeat=3))) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_short_kernel_is_whole_and_complete(seed):
+    """Rows are whole, are mapped to 0, and are as many as the matrix leaves free."""
+    draw = random.Random(seed)
+    size, rows = draw.randint(1, 7), draw.randint(0, 6)
+    matrix = np.array(
+        [[draw.choice([-1, 0, 0, 1]) for _ in range(size)] for _ in range(rows)], dtype=np.int64
+    )
+    matrix = matrix.reshape(rows, size)
+
+    found = short_kernel(matrix, size)
+
+    assert found.dtype == np.int64
+    assert not (matrix @ found.T).any()
+    free = size - (np.linalg.matrix_rank(matrix) if rows else 0)
+    assert len(found) == free == (np.linalg.matrix_rank(found) if len(found) else 0)

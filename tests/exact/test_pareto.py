@@ -9,7 +9,7 @@ import pytest
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact import pareto as module
-from pandas_blowfish.exact.pareto import below, maximal, metric_front, profile
+from pandas_blowfish.exact.pareto import below, is_maximal, maximal, metric_front, profile
 from pandas_blowfish.policy.graph.joint import within
 
 
@@ -39,6 +39,25 @@ def test_maximal_matches_comparing_all(monkeypatch, dense):
 
         assert [tuple(row) for row in found.tolist()] == slow
         assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("compared", [0, 10**6])
+@pytest.mark.parametrize("kind", [bool, np.int64, np.float64])
+def test_is_maximal_keeps_the_first_of_equal_rows(monkeypatch, compared, kind):
+    """Whatever the numbers and the way they are compared, in the order given."""
+    monkeypatch.setattr(module, "MAX_COMPARED", compared)
+    for seed in range(200):
+        draw = np.random.default_rng(seed)
+        rows = draw.integers(0, 2 if kind is bool else 5, (draw.integers(0, 12), draw.integers(1, 4)))
+        rows = rows.astype(kind) / (7 if kind is np.float64 else 1) if kind is not bool else rows > 0
+
+        found = is_maximal(rows)
+
+        for place, row in enumerate(rows):
+            reached = [(row <= other).all() for other in rows]
+            same = [(row == other).all() for other in rows]
+            beaten = any(a and not b for a, b in zip(reached, same, strict=True)) or any(same[:place])
+            assert found[place] == (not beaten)
 
 
 def test_profiles_match_their_definition():

@@ -142,7 +142,7 @@ def test_values_are_totals_of_buckets(line_of, monkeypatch):
     """A bucket's total stands at its beginning, the rest continues, exact totals follow."""
     lined = line_of(9, 1)
     dawa = Dawa(Tree(lined.asked, lined.line, Fraction(1)))
-    exact = dawa.measured(np.array([3, 0, 0, 0, 0, 0, 0, 40, 1]))
+    exact = dawa.apply(np.array([3, 0, 0, 0, 0, 0, 0, 40, 1]))
     monkeypatch.setattr(module, "discrete_laplace", lambda _, size: np.zeros(size, dtype=np.int64))
 
     values = bucketed(dawa, exact)
@@ -159,7 +159,7 @@ def test_noise_is_drawn_for_each_line(line_of):
 
     policy = bf.Policy(Domain((integers("g", 0, 1), integers("x", 0, 7))), secrets={"g": bf.public()})
     plan = policy.plan.groupby("g").cumhist("x", epsilon=5, strategy="dawa")
-    exact = plan.measurement.measured(np.array([0] * 8 + [0, 90, 0, 80, 0, 70, 0, 60]))
+    exact = plan.measurement.apply(np.array([0] * 8 + [0, 90, 0, 80, 0, 70, 0, 60]))
 
     with bf.testing.replay(1):
         first = bucketed(plan.measurement, exact)

@@ -17,7 +17,6 @@ from pandas_blowfish.kernel import check as checking
 from pandas_blowfish.kernel import measure as measuring
 from pandas_blowfish.kernel.check import ARGUED, EVERY, Check
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.cells import Cells
@@ -37,8 +36,8 @@ def rounds(measurement, draw):
     """Yield the rounds of a measurement, later ones after noisy values made up."""
     values: list[np.ndarray] = []
     while len(values) < 10:
-        step = measurement.following(values) if isinstance(measurement, Staged) else measurement
-        if step is None or (values and not isinstance(measurement, Staged)):
+        step = measurement.next_round(values) if measurement.in_rounds else measurement
+        if step is None or (values and not measurement.in_rounds):
             return
         yield step
         values.append(np.array([draw.randint(-3, 40) for _ in range(len(step.scales))], dtype=np.int64))
@@ -108,7 +107,7 @@ def test_agrees_with_the_oracle(chunk, make_full_policy, make_policy, make_filte
             left -= check.require(step, left)
 
         assert left >= 0
-        if isinstance(measured, Staged) or measured.name == "dawa":
+        if measured.in_rounds or measured.name == "dawa":
             continue
         assert not (columns != measured.matrix().tocsc()).nnz
         if not policy.constraints:
@@ -196,8 +195,8 @@ def test_rows_that_are_not_in_the_columns_are_found():
     check, honest = Check.of(policy, plan), plan.measurement
 
     class Doubled(Lying):
-        def measured(self, counts):
-            return self.honest.measured(counts) * 2
+        def apply(self, counts):
+            return self.honest.apply(counts) * 2
 
     class Dropped(Lying):
         @property
@@ -260,8 +259,8 @@ def test_a_round_may_lose_what_earlier_ones_left():
     plan = policy.plan.where("x >= 1").kmeans(["x", "y"], 2, epsilon=1)
     check, counted = Check.of(policy, plan), plan.measurement
 
-    first = check.require(counted.following([]), plan.cost)
-    then = counted.following([np.array([5000])])
+    first = check.require(counted.next_round([]), plan.cost)
+    then = counted.next_round([np.array([5000])])
 
     assert first == Fraction(1, 20)
     assert check.require(then, plan.cost - first) == Fraction(19, 20)

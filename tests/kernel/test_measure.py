@@ -20,7 +20,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.kernel import measure as module
 from pandas_blowfish.kernel.measure import measure
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.frames.protect import opened
 

@@ -14,7 +14,6 @@ import numpy as np
 from oracle.cases import Case, random_case
 from oracle.losses import BrokenReleaseError, Chosen, Ints, in_one_round, in_rounds
 from oracle.tap import Draw, Release, tables
-from pandas_blowfish.plan.protocol import Staged
 
 HUGE = 2**60
 SEQUENCES = ["zeros", "noise", "spikes", "full", "empty"]  # of noise, along which rounds are visited
@@ -74,7 +73,7 @@ def components(pairs: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 def loss_of(case: Case, draw: random.Random) -> tuple[Fraction | float, Fraction, bool]:
     """Return the largest loss between a case's neighbours, what is charged, and whether noise was drawn."""
     releases = tables(case.frames(), case.policy, case.steps)
-    if isinstance(case.plan.measurement, Staged):
+    if case.plan.measurement.in_rounds:
         return loss_in_rounds(releases, case.pairs, draw)
     loss, found = in_one_round(releases, case.pairs)
     charge = releases[0](()).charged
@@ -133,7 +132,7 @@ def features(case: Case) -> list[str]:
     found += ["missing public"] * any(own.get("missing") == "public" for own in policy.secrets.values())
     found += [fact.kind for fact in policy.constraints] + ["facts"] * bool(policy.constraints)
     found += ["touched"] * (case.plan.price.moved > 1)
-    found += ["rounds"] * isinstance(case.plan.measurement, Staged)
+    found += ["rounds"] * case.plan.measurement.in_rounds
     return [*found, *(name for name, _, _ in case.steps[:-1])]
 
 

@@ -36,7 +36,7 @@ from oracle.policies import (
 from oracle.tap import Steps, ask, said
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.choose import STRATEGIES
+from pandas_blowfish.plan.line.question import STRATEGIES as LINE_STRATEGIES
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.attribute import Attribute, Grid
@@ -275,7 +275,11 @@ def _question(draw: random.Random, policy: bf.Policy, verb: str) -> tuple[Steps,
 def strategies_of(plan: Plan) -> Sequence[str]:
     """Return the strategies that may be asked for by name."""
     asked = plan.asked[0]
-    return getattr(asked, "strategies", STRATEGIES if isinstance(asked, Spans) else ("identity",))
+    return getattr(
+        asked,
+        "strategies",
+        [each.name for each in LINE_STRATEGIES] if isinstance(asked, Spans) else ("identity",),
+    )
 
 
 def _verb(

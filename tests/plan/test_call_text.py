@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from scipy import sparse
 
-from pandas_blowfish.plan.call_text import call_text, digested, literal
+from pandas_blowfish.plan.call_text import call_text, is_digest, literal
 
 
 class Colour(enum.StrEnum):
@@ -57,6 +57,6 @@ def test_small_matrices_are_spelt_out():
 
     assert call_text(query, Fraction(1), small) == "workload([[1, -1]], 'x', epsilon='1')"
     assert call_text(query, Fraction(1), large) == f"workload({said!r}, 'x', epsilon='1')"
-    assert digested(said)
-    assert digested({"a": [1], "b": f"201 values, sha256 {'f' * 64}"})
-    assert not digested(["sha256", None, "all"])
+    assert is_digest(said)
+    assert is_digest({"a": [1], "b": f"201 values, sha256 {'f' * 64}"})
+    assert not is_digest(["sha256", None, "all"])

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError, UnknownStrategyError
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, integers
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.price import closure, price, price_of
+from pandas_blowfish.plan.price import closure, price_facts, price_of
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("a", 0, 2), integers("b", 0, 7), integers("p", 0, 1)))
@@ -64,7 +64,7 @@ def test_a_marginal_multiplies_the_noise():
     policy = bf.Policy(DOMAIN, constraints=[bf.Marginal("a", "p")])
 
     assert policy.plan.hist(["a", "b", "p"], strategy="identity").sensitivity == 2 * 6
-    assert price(policy).moved == 6
+    assert price_facts(policy).moved == 6
 
 
 def test_what_a_marginal_tells_is_exact():
@@ -146,13 +146,13 @@ def test_columns_without_bounds_are_refused_with_touched_facts():
 def test_costs_name_each_fact():
     """What it interacts with, and how many records would move without it."""
     policy = _policy(bf.Box(b=(0, 3)), bf.Box(b=(4, 5)), bf.Marginal("p"))
-    costs = price(policy).costs
+    costs = price_facts(policy).costs
 
     assert list(costs["moved"]) == [3, 3, 3]
     assert list(costs["moved without it"]) == [2, 2, 3]
     assert costs.loc["Box(b=(0, 3))", "interacts with"] == "Box(b=(4, 5))"
     assert not costs["then free"].any()
-    assert price(policy).graph is not None
+    assert price_facts(policy).graph is not None
 
 
 def test_plans_of_huge_bounds_are_finite():

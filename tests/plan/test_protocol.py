@@ -8,12 +8,12 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.protocol import Staged, rounds
+from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.domain import Domain, integers
 
 
-class Step:
+class Round:
     """A round of some rows."""
 
     tallies = ()
@@ -21,7 +21,7 @@ class Step:
     def __init__(self, many):
         self.scales = Scales([Fraction(1)], np.zeros(many, dtype=np.int8))
 
-    def measured(self, counts):
+    def apply(self, counts):
         """Return nothing of interest."""
         return counts
 
@@ -29,18 +29,18 @@ class Step:
 class Doubling:
     """Rounds of 1, 2, 4, ... rows while the first value of the last round is positive."""
 
-    largest = 1
+    in_rounds, largest = True, 1
 
-    def following(self, values):
+    def next_round(self, values):
         """Return the next round."""
         if values and values[-1][0] <= 0:
             return None
-        return Step(2 ** len(values))
+        return Round(2 ** len(values))
 
 
 def test_rounds_are_read_back():
     """Each round takes as many values as it has rows; what follows is asked of the values before."""
-    assert isinstance(Doubling(), Staged)
+    assert Doubling().in_rounds
     values = np.array([5, 1, 7, 0, 9, 9, 9])
 
     found = rounds(Doubling(), values)
@@ -66,10 +66,10 @@ def test_what_the_kernel_would_measure_is_read_back(seed, make_clusters):
             plan = found.policy.plan.kmeans(found.columns, 1, strategy=strategy)
         except ArgumentError:
             continue
-        if not isinstance(plan.measurement, Staged):
+        if not plan.measurement.in_rounds:
             continue
         values = []
-        while (step := plan.measurement.following(values)) is not None:
+        while (step := plan.measurement.next_round(values)) is not None:
             values.append(np.array([draw.randint(0, 40) for _ in range(len(step.scales))], dtype=np.int64))
 
         again = rounds(plan.measurement, np.concatenate(values))
@@ -82,5 +82,5 @@ def test_a_grid_is_one_round():
     """What is measured at once has as many values as rows."""
     plan = bf.Policy(Domain((integers("x", 0, 9),))).plan.kmeans("x", 2, strategy="grid")
 
-    assert not isinstance(plan.measurement, Staged)
+    assert not plan.measurement.in_rounds
     assert plan.values == len(plan.scales)

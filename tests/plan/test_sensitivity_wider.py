@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.sensitivity import ExactParts, counts_all, counts_loss, exact_parts, stay
+from pandas_blowfish.plan.sensitivity import ExactParts, counts_all, counts_loss, exact_parts, stays_exact
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.worst_case import closure_graph
 from pandas_blowfish.policy.domain import Domain, integers
@@ -38,12 +38,12 @@ def test_totals_that_are_joined_do_not_stay():
     lone = ExactParts(np.array([True, False, False, False]), np.array([-1, 0, 0, 0]), 1)
     none = ExactParts(np.zeros(4, dtype=bool), np.full(4, -1), 0)
 
-    assert stay(apart, apart)
-    assert stay(joined, joined)
-    assert not stay(apart, joined)
-    assert not stay(joined, none)
-    assert not stay(lone, joined)
-    assert stay(none, joined)
+    assert stays_exact(apart, apart)
+    assert stays_exact(joined, joined)
+    assert not stays_exact(apart, joined)
+    assert not stays_exact(joined, none)
+    assert not stays_exact(lone, joined)
+    assert stays_exact(none, joined)
 
 
 def test_all_rows_are_counted():

@@ -10,9 +10,12 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.plan import loss as losses
 from pandas_blowfish.plan import worst_case as module
-from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.worst_case import Closure, closure, closure_loss
+from pandas_blowfish.plan.line.dawa import ADAPTIVE
+from pandas_blowfish.plan.loss import MANY, WorstCase, edge_loss
+from pandas_blowfish.plan.tables.mesh import SPREAD
+from pandas_blowfish.plan.worst_case import closure, closure_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 LINE = Domain((integers("x", 0, 5),))
@@ -80,7 +83,7 @@ def test_at_least_every_pair(seed, make_full_policy, make_filter, make_bins, mak
     for plan in plans(draw, policy, make_filter, make_bins, make_boxes):
         loss = slow(plan)
         for few in (10**9, 0):  # cells are tried pair by pair, or bounded together
-            monkeypatch.setattr(module, "FEW", few)
+            monkeypatch.setattr(losses, "FEW", few)
             module._kept.clear()
             found = closure(plan)
 
@@ -135,12 +138,12 @@ def test_what_has_no_matrix_has_no_loss():
     boxes = [((0, 2), (1, 3)), ((0, 5), (0, 4))]
 
     found = {
-        module.ADAPTIVE: closure(line.plan.hist("x", strategy="dawa")),
-        module.SPREAD: closure(nearby.plan.range(["x", "y"], boxes, strategy="mesh")),
+        ADAPTIVE: closure(line.plan.hist("x", strategy="dawa")),
+        SPREAD: closure(nearby.plan.range(["x", "y"], boxes, strategy="mesh")),
         module.UNBOUNDED: closure(free.plan.sum("x")),
     }
 
-    assert all(each == Closure(None, why) for why, each in found.items())
+    assert all(each == WorstCase(None, why) for why, each in found.items())
 
 
 def test_long_lines_and_tables_are_bounded_or_refused():
@@ -149,7 +152,7 @@ def test_long_lines_and_tables_are_bounded_or_refused():
     wide = bf.Policy(Domain(tuple(integers(name, 0, 1_999) for name in "ab")), secrets={"a": bf.threshold(1)})
 
     assert closure_loss(policy.plan.cumhist("x")) == 99_999
-    assert closure(wide.plan.marginal([["a", "b"], ["a"]])) == Closure(None, module.MANY)
+    assert closure(wide.plan.marginal([["a", "b"], ["a"]])) == WorstCase(None, MANY)
 
 
 def test_long_fractions_are_rounded_up():

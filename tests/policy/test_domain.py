@@ -115,6 +115,8 @@ def test_instants_of_two_offsets_are_one_column():
         {"type": "category", "values": {"a"}},
         {"type": "integer", "values": [1, 1.0]},
         {"type": "integer", "values": [1.5]},
+        {"type": "integer", "values": [1, 2**70]},
+        {"type": "integer", "values": [-1, 2**63]},
         {"type": "integer", "values": [True]},
         {"type": "integer", "values": ["a"]},
         {"type": "bool", "values": [0, 1]},

@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.price import price
+from pandas_blowfish.plan.price import price_facts
 from pandas_blowfish.plan.tables.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -187,7 +187,7 @@ def test_never_below_the_truth(chunk):
     draw, failed, tried = np.random.default_rng(60_000 + chunk), [], 0
     for _ in range(EACH):
         policy = random_policy(draw)
-        paid = price(policy)
+        paid = price_facts(policy)
         names, cells = list(policy.domain.columns), np.eye(policy.domain.size, dtype=int)
         plain = policy.plan.hist(names, strategy="identity")
         other = random_plan(draw, policy) if draw.random() < 0.4 else None
@@ -227,7 +227,7 @@ def test_counts_that_hang_together_by_public_values(chunk):
     draw, rules = np.random.default_rng(62_000 + chunk), []
     for _ in range(60):
         policy = labelled_policy(draw)
-        paid, cells = price(policy), np.eye(policy.domain.size, dtype=int)
+        paid, cells = price_facts(policy), np.eye(policy.domain.size, dtype=int)
         plan = policy.plan.hist(["r", "x"], strategy="identity")
         rules.append(paid.found.rule)
 
@@ -284,7 +284,7 @@ def test_sparse_facts_are_tight():
         if not is_touched(policy) or not is_sparse(policy):
             continue
         rows = rows_for(policy)
-        if price(policy).records > max(rows):
+        if price_facts(policy).records > max(rows):
             short += 1
             continue
         names, cells = list(policy.domain.columns), np.eye(policy.domain.size, dtype=int)

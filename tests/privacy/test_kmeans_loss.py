@@ -15,7 +15,7 @@ from oracle.neighbours import true_loss, true_sensitivity
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import ArgumentError, BlowfishError
-from pandas_blowfish.kernel.measure import _in_rounds
+from pandas_blowfish.kernel.measure import _measure_rounds
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
@@ -25,9 +25,9 @@ from pandas_blowfish.plan.clusters.grid import Grid
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import Staged, rounds
+from pandas_blowfish.plan.protocol import rounds
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -126,7 +126,7 @@ def values_for(draw, found, step):
     elif kind == "rows":
         tables = found.tables(step.tallies)
         counts = np.array([draw.choice([0, 0, 0, 1, 5, 90]) for _ in tables])
-        values = step.measured(counts @ tables)
+        values = step.apply(counts @ tables)
     else:
         far = 4 * int(max(step.scales, default=1)) + 1 if kind == "noise" else 0
         values = np.array([draw.randint(-far, far) for _ in range(many)])
@@ -137,8 +137,8 @@ def run(found, staged, draw):
     """Return the loss of one run through the rounds: for each edge the sum over all of them."""
     cells, edges = found.space.domain.size, found.edges
     seen, by_scale, many = [], {}, 0
-    while (step := staged.following(seen)) is not None:
-        again = staged.following([each.copy() for each in seen])
+    while (step := staged.next_round(seen)) is not None:
+        again = staged.next_round([each.copy() for each in seen])
         rows = np.pad(found.rows(step), ((0, 0), (0, 1)))  # "absent" is a column of zeros
         assert (rows[:, :cells] == found.rows(again)).all()
         assert step.scales == again.scales
@@ -168,9 +168,7 @@ def test_rounds_lose_epsilon_whatever_was_measured(chunk, make_clusters):
     for number in range(EACH):
         draw = random.Random(90_000 + chunk * EACH + number)
         found = make_clusters(draw, facts=draw.choice([0, 0, 0, 1]))
-        staged = [
-            each for each in [found.plan.measurement, *synopses(draw, found)] if isinstance(each, Staged)
-        ]
+        staged = [each for each in [found.plan.measurement, *synopses(draw, found)] if each.in_rounds]
         for each in staged:
             for _ in range(2):
                 loss, many = run(found, each, draw)
@@ -222,7 +220,7 @@ def test_the_audit_finds_a_synopsis_that_lies(forgotten, make_clusters, monkeypa
         found = make_clusters(draw)
         for measured in synopses(draw, found):
             caught += found.loss(measured) > found.epsilon
-            caught += isinstance(measured, Staged) and run(found, measured, draw)[0] > found.epsilon
+            caught += measured.in_rounds and run(found, measured, draw)[0] > found.epsilon
         if caught:
             break
 
@@ -279,14 +277,15 @@ def test_every_round_has_its_noise(strategy):
     domain = Domain((integers("x", 0, 63), integers("y", 0, 3)))
     policy = bf.Policy(domain, secrets={"x": secret})
     planner = policy.plan.where(where) if where else policy.plan
-    staged = planner.kmeans("x", 2, strategy=strategy, epsilon="1/3").measurement
+    plan = planner.kmeans("x", 2, strategy=strategy, epsilon="1/3")
+    staged = plan.measurement
     frame = pd.DataFrame({"x": [5, 6, 40] * 100, "y": [0, 1, 3] * 100})
     squares = {}
 
     for _ in range(150):
-        drawn = _in_rounds(staged, frame, UNCHECKED, Fraction(1), Fraction(1), clip=False)
+        drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
-            noise = own - step.measured(count_cells(frame, step.tallies, clip=False))
+            noise = own - step.apply(count_cells(frame, step.tallies, clip=False))
             codes = step.scales.codes
             for code, scale in enumerate(step.scales.values):
                 squares.setdefault((number, scale), []).extend(noise[codes == code] ** 2)

@@ -9,17 +9,17 @@ from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UnknownStrategyError
-from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.line import axis as line_module
-from pandas_blowfish.plan.line.hierarchical import branchings, longest_segment
+from pandas_blowfish.plan.line.layouts import branchings, longest_segment
 from pandas_blowfish.plan.line.nest import Layout, Nest
+from pandas_blowfish.plan.line.question import STRATEGIES as LINE_STRATEGIES
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
 
-MEASURED = [each for each in STRATEGIES if each != "dawa"]
+MEASURED = [each for each in [each.name for each in LINE_STRATEGIES] if each != "dawa"]
 TIGHT = {"ordered", "ordered_hierarchical", "hierarchical", "identity"}
 EPSILON = Fraction(3, 7)
 

@@ -96,7 +96,7 @@ def test_what_a_plan_prints_is_the_same_plan(case):
 def test_every_verb_is_among_them():
     """No verb is left out of the cases, or of the language."""
     assert {plan.query["verb"] for plan in PLANS.values()} == set(VERBS)
-    assert all(hasattr(PLAN, verb) and hasattr(bf.BlowfishAccessor, verb) for verb in VERBS)
+    assert all(hasattr(PLAN, verb) and hasattr(bf.Protected, verb) for verb in VERBS)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -13,14 +13,13 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.line.dawa import Dawa
-from pandas_blowfish.plan.shape.solve import solve
+from pandas_blowfish.plan.line.question import STRATEGIES as LINE_STRATEGIES
 from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
-LINES = ("auto", *STRATEGIES)
+LINES = ("auto", *[each.name for each in LINE_STRATEGIES])
 
 
 def counts_of(measured, domain, cells):
@@ -52,7 +51,7 @@ def asked_rows(measured, domain):
     """Return answers x cells: what one row in each cell adds, where nothing is noisy."""
     made = measured.tree if isinstance(measured, Dawa) else measured
     ones = np.eye(domain.size, dtype=np.int64)
-    rows = [solve(made, made.measured(counts_of(made, domain, one)), post=False).answers for one in ones]
+    rows = [made.solve(made.apply(counts_of(made, domain, one)), post=False).answers for one in ones]
     return np.rint(np.column_stack(rows))
 
 
@@ -128,17 +127,17 @@ def test_results_agree_with_every_fact_they_can_tell(
         with contextlib.suppress(BlowfishError, IndexError):
             plan = _asked(draw, asked, verb, make_filter, make_bins, make_boxes)
     made, rows, known = plan.measurement, asked_rows(plan.measurement, domain), facts_by_cells(stated)
-    exact = made.measured(counts_of(made, domain, cells))
+    exact = made.apply(counts_of(made, domain, cells))
     with bf.testing.replay(seed):
         values = with_noise(made, exact)
     question, near = plan.asked[plan.way], 1e-9 * max(1, int(cells.sum()))
     parts = [np.arange(len(rows))]
     if isinstance(question, Marginals):
         parts = np.split(parts[0], np.cumsum(question.answers)[:-1])
-    raw = solve(made, values, post=False)
+    raw = made.solve(values, post=False)
 
     for post in (True, False, "nonnegative") if verb == "marginals" else (True, False):
-        solved = solve(made, values, post=post, given=Given.of(stated))
+        solved = made.solve(values, post=post, known=Given.of(stated))
 
         found = solved.answers
         alone = [np.array([each]) for each in range(len(rows))]  # boxes are cut to counts one by one
@@ -157,10 +156,10 @@ def test_results_agree_with_every_fact_they_can_tell(
             assert solved.shift[0] <= moved.min(initial=0) + 1e-9
             assert solved.shift[1] >= moved.max(initial=0) - 1e-9
         if not isinstance(made, Dawa):  # what is true already stays
-            clean = solve(made, exact, post=post, given=Given.of(stated)).answers
+            clean = made.solve(exact, post=post, known=Given.of(stated)).answers
             assert np.allclose(clean, rows @ cells, rtol=0, atol=1e3 * near)
             if not post:  # linear in the noise, so unbiased
-                other = solve(made, 2 * exact - values, post=post, given=Given.of(stated)).answers
+                other = made.solve(2 * exact - values, post=post, known=Given.of(stated)).answers
                 assert np.allclose(found + other, 2 * rows @ cells, rtol=0, atol=1e3 * near)
 
 
@@ -246,7 +245,7 @@ def test_means_are_over_known_rows(nullable):
         given = Given.of(bf.Policy(domain, constraints=facts))
         for counts in ([7, 300], [80, 110]):
             values = np.concatenate([sums, counts])
-            found = solve(made, values, post=False, given=given).answers
+            found = made.solve(values, post=False, known=given).answers
             rows = np.where(known, cells[:5].sum(axis=0), counts)
             assert found == pytest.approx(origin + unit * sums / rows)
 
@@ -280,13 +279,13 @@ def test_known_answers_do_not_make_histograms_worse():
         lambda plan: plan.range("age", "all"),
     ):
         made = ask(bf.Policy(DOMAIN).plan).measurement
-        exact = made.measured(counts_of(made, DOMAIN, cells.ravel()))
-        truth = solve(made, exact, post=False).answers
+        exact = made.apply(counts_of(made, DOMAIN, cells.ravel()))
+        truth = made.solve(exact, post=False).answers
         for post in (True, False):
             with bf.testing.replay(2):
                 noisy = [with_noise(made, exact) for _ in range(75)]
-            with_facts = [solve(made, each, post=post, given=given).answers for each in noisy]
-            without = [solve(made, each, post=post).answers for each in noisy]
+            with_facts = [made.solve(each, post=post, known=given).answers for each in noisy]
+            without = [made.solve(each, post=post).answers for each in noisy]
 
             errors = [((np.array(each) - truth) ** 2).mean() for each in (with_facts, without)]
             assert errors[0] < errors[1]

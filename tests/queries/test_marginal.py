@@ -9,7 +9,6 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.kernel.measure import _noisy
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.marginal import is_single, read_tables, table_keys
 
@@ -277,11 +276,11 @@ def test_expected_error_is_what_is_measured(secrets, options, ask):
     plan = bf.Policy(DOMAIN, secrets=secrets, **options).plan.marginal(**ask, epsilon="1/2")
     cells = np.random.default_rng(1).integers(0, 20, plan.domain.size)
     exact = np.asarray(plan.matrix() @ cells)
-    truth = solve(plan.measurement, exact, post=False).answers
+    truth = plan.measurement.solve(exact, post=False).answers
 
     with bf.testing.replay(7):
         draws = [_noisy(plan, exact) for _ in range(1_500)]
-    errors = [solve(plan.measurement, values, post=False).answers - truth for values in draws]
+    errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
     each = np.sqrt(np.mean(np.square(errors), axis=0))
@@ -295,10 +294,10 @@ def test_expected_error_of_a_histogram_of_several_columns(columns):
     cells = np.random.default_rng(1).integers(0, 20, plan.domain.size)
     exact = np.asarray(plan.matrix() @ cells)
 
-    truth = solve(plan.measurement, exact, post=False).answers
+    truth = plan.measurement.solve(exact, post=False).answers
     with bf.testing.replay(8):
         draws = [_noisy(plan, exact) for _ in range(1_500)]
-    errors = [solve(plan.measurement, values, post=False).answers - truth for values in draws]
+    errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
 

@@ -1,10 +1,15 @@
 """The planner is the verbs without data: same plan, no frame, no spend."""
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 
 import pandas_blowfish as bf
+from pandas_blowfish.queries.planner import VERBS
+
+PACKAGE = Path(bf.__file__).parent
 
 
 def test_plans_of_a_frame_and_of_its_policy_agree():
@@ -28,6 +33,31 @@ def test_epsilon_is_one_by_default():
 
     assert policy.plan.hist("age").epsilon == policy.plan.count().epsilon == Fraction(1)
     assert "hist" in repr(policy.plan)
+
+
+def _signatures(tree):
+    """Return the parameters of each function in some source that takes epsilon; aliases included."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and "epsilon" in [each.arg for each in node.args.kwonlyargs]:
+            found[node.name] = node.args
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in found:
+            found |= {each.id: found[node.value.id] for each in node.targets}
+    return found
+
+
+def test_type_checkers_see_the_declared_signatures():
+    """What a Planner states for them is what Verbs declares, word for word, but for epsilon=1."""
+    declared = _signatures(ast.parse((PACKAGE / "verbs.py").read_text()))
+    planned = ast.parse((PACKAGE / "queries" / "planner.py").read_text())
+    stated = _signatures(next(each for each in planned.body if getattr(each, "name", "") == "Planner"))
+
+    assert set(declared) == set(stated) == set(VERBS)
+    for name in VERBS:
+        place = [each.arg for each in declared[name].kwonlyargs].index("epsilon")
+        assert declared[name].kw_defaults[place] is None
+        declared[name].kw_defaults[place] = ast.Constant(1)
+        assert ast.unparse(stated[name]) == ast.unparse(declared[name]), name
 
 
 def test_a_plan_foretells_the_release():

@@ -300,7 +300,6 @@ def test_columns_that_cannot_have_boxes():
 def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
     """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 5%."""
     from pandas_blowfish.kernel.measure import _noisy
-    from pandas_blowfish.plan.shape.solve import solve
 
     policy = bf.Policy(
         Domain((integers("a", 0, 7), integers("b", 0, 8))), secrets={("a", "b"): bf.threshold(theta)}
@@ -309,11 +308,11 @@ def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
     boxes = np.sort(np.stack([draw.integers(0, n, (40, 2)) for n in (8, 9)], axis=1), axis=2)
     plan = policy.plan.range(["a", "b"], boxes, epsilon="1/2", strategy=strategy)
     exact = np.asarray(plan.matrix() @ draw.integers(0, 20, plan.domain.size))
-    truth = solve(plan.measurement, exact, post=False).answers
+    truth = plan.measurement.solve(exact, post=False).answers
 
     with bf.testing.replay(9):
         draws = [_noisy(plan, exact) for _ in range(1_500)]
-    errors = [solve(plan.measurement, values, post=False).answers - truth for values in draws]
+    errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
     assert np.allclose(np.sqrt(np.mean(np.square(errors), axis=0)), plan.std, rtol=0.15)

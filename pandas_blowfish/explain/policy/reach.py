@@ -19,7 +19,7 @@ from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.policy.attribute import Attribute, Grid, with_missing
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.joint import build_joint
-from pandas_blowfish.policy.graph.missing import WithMissing, WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, matrix
 from pandas_blowfish.policy.policy import Policy
@@ -125,7 +125,7 @@ def _graph(
     if kind == "edges" or (len(own) == 1 and not (kind == "threshold" and isinstance(drawn[0], Grid))):
         named = [a.name for a in drawn]
         graph = next(b for b in policy.graph.project(named).blocks if set(b.columns) == set(own)).graph
-        return graph.inner if isinstance(graph, (WithMissing, WithVoid)) else graph
+        return graph.inner if isinstance(graph, WithMissing) else graph
     solid = {name: replace(policy.domain[name], nullable=False) for name in own}
     return build_joint(secret, list(solid.values()), [solid[a.name] for a in drawn])
 

@@ -25,7 +25,7 @@ from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entit
 from pandas_blowfish.explain.release.heat import draw_heat, table_of
 from pandas_blowfish.explain.release.map import draw_clusters
 from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
-from pandas_blowfish.plan.law import widest
+from pandas_blowfish.plan.scales import widest
 from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
 
 GROUPS = 8  # series beyond which many counts are a heat map

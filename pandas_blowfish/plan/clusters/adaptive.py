@@ -7,23 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable, OneTable
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, still_exact, tally_sensitivity
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, shared
+from pandas_blowfish.plan.protocol import InRounds, OwnNoise
+from pandas_blowfish.plan.query_rows import columns_from
+from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.sensitivity import exact_parts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 GOES_ON = 2  # noise scales above which a box is halved again
 MAX_BOXES = 1 << 18  # that one round counts
@@ -36,7 +39,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Boxes(Checkable):
+class HalvedBoxes(OwnNoise):
     """The counts of some boxes of one size.
 
     Attributes:
@@ -58,7 +61,7 @@ class Boxes(Checkable):
         """Return the one scale of all boxes."""
         return Scales([self.scale], np.zeros(len(self.chosen), dtype=np.int8))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return how many rows are in each box."""
         shape = [part for a, b in zip(self.fine, self.coarse, strict=True) for part in (b, a // b)]
         boxes = counts.reshape(shape).sum(axis=tuple(range(1, len(shape), 2)))
@@ -77,23 +80,23 @@ class Boxes(Checkable):
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive(OneTable, Synopsis):
+class Adaptive(InRounds, Synopsis):
     """Boxes, halved where rows are.
 
     Attributes:
         space: What is clustered.
         halved: How often each column is halved before each round.
         round_changes: The largest L1 change of all counts of each round's boxes.
-        exact: Which numbers of rows of groups no edge changes.
+        known: The exact numbers of rows of groups.
         epsilon: What may be lost.
         distortion: What is expected to be added.
 
     Proof note:
-        Requires: as `tally_sensitivity`, for the boxes of every round; `Staged` as its note says.
+        Requires: as `tally_sensitivity`, for the boxes of every round; `Strategy` as its note says.
         Ensures:  privacy loss <= epsilon.
         Because:  all noisy rounds have the same share of epsilon, and the scale of each is its change over
                   that share. Counting all boxes of all rounds loses their sum, epsilon; what is handed out
-                  is the part of these counts that `following` chooses by earlier noisy ones. Rounds that no
+                  is the part of these counts that `next_round` chooses by earlier noisy ones. Rounds that no
                   edge changes have scale 0.
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured,
                   tests/plan/clusters/test_adaptive.py::test_rounds_are_rows_of_the_matrix
@@ -102,7 +105,7 @@ class Adaptive(OneTable, Synopsis):
     space: Space
     halved: tuple[tuple[int, ...], ...]
     round_changes: tuple[Fraction, ...]
-    exact: ExactParts
+    known: Known
     epsilon: Fraction
     distortion: float
 
@@ -120,7 +123,8 @@ class Adaptive(OneTable, Synopsis):
     ) -> Adaptive:
         """Return the rounds under a graph projected on the space's columns."""
         changes = tuple(tally_sensitivity(graph, space.cut([2**n for n in often])) for often in halved)
-        return cls(space, halved, changes, exact_parts(graph, space.whole), epsilon, distortion)
+        known = Known((space.whole,), exact_parts(graph, space.whole))
+        return cls(space, halved, changes, known, epsilon, distortion)
 
     @cached_property
     def tally(self) -> Tally:
@@ -139,22 +143,20 @@ class Adaptive(OneTable, Synopsis):
         return tuple(change * noisy / self.epsilon for change in self.round_changes)
 
     @property
-    def known(self) -> Known:
-        """Return the exact numbers of rows."""
-        return Known((self.space.whole,), self.exact)
-
-    @property
     def largest(self) -> int:
         """Return a bound on the scales of all rounds."""
         return math.ceil(max(self.round_scales))
 
     @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a box: those of each round, all of them, then exact numbers of rows."""
-        sizes = [self.space.lots * 2 ** sum(often) for often in self.halved]
-        many = [*sizes, len(self.known.scales)]
-        codes = np.repeat(np.arange(len(many), dtype=np.int8), many)
-        return Scales([*self.round_scales, Fraction(0)], codes)
+    def queries(self) -> Stack:
+        """Return all boxes of all rounds, then exact numbers of rows."""
+        every = [self._boxes(n, np.arange(math.prod(self.cuts(n)))) for n in range(len(self.halved))]
+        return Stack(self.domain, (*every, self.known))
+
+    def _boxes(self, number: int, chosen: Ints) -> HalvedBoxes:
+        """Return some boxes of a round."""
+        cuts = self.cuts(-1), self.cuts(number)
+        return HalvedBoxes((self.tally,), *cuts, chosen, self.round_scales[number])
 
     @property
     def proof(self) -> str:
@@ -189,7 +191,7 @@ class Adaptive(OneTable, Synopsis):
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
         return (self.space.lots, *(2**often for often in self.halved[number]))
 
-    def following(self, values: Sequence[Ints]) -> Boxes | Known | None:
+    def next_round(self, values: Sequence[Ints]) -> HalvedBoxes | Known | None:
         """Return the exact numbers of rows, then the boxes of each round while some go on."""
         if not values:
             return self.known
@@ -199,7 +201,7 @@ class Adaptive(OneTable, Synopsis):
         number = len(values) - 1
         if number == len(self.halved) or not len(chosen):
             return None
-        return Boxes((self.tally,), self.cuts(-1), self.cuts(number), chosen, self.round_scales[number])
+        return self._boxes(number, chosen)
 
     def going_on(self, number: int, noisy: Ints) -> Ints:
         """Return which boxes of a round are halved again, by their noisy counts."""
@@ -231,40 +233,15 @@ class Adaptive(OneTable, Synopsis):
             [axis[code] for axis, code in zip(self.space.centres(runs), codes, strict=True)]
         )
 
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact count of every box of every round, then exact numbers of rows."""
-        sizes = range(len(self.halved))
-        every = [
-            Boxes(
-                (self.tally,), self.cuts(-1), self.cuts(n), np.arange(math.prod(self.cuts(n))), Fraction(0)
-            ).measured(counts)
-            for n in sizes
-        ]
-        return np.concatenate([*every, self.known.measured(counts.reshape(self.space.lots, -1).sum(axis=1))])
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_adaptive  # here: solving needs the strategies
 
-    def matrix(self) -> Any:
-        """Return all boxes of all rounds, then exact numbers of rows, x cells, scipy sparse."""
-        from scipy.sparse import vstack
-
-        tallies = [self.space.cut([2**n for n in often]) for often in self.halved]
-        tables = tables_matrix(self.domain, [*tallies, self.space.whole])
-        return vstack([*tables[:-1], *self.known.rows(tables[-1])]).tocsr()
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of `matrix` at some cells: a box per round, then the exact number of rows."""
-        entries: list[tuple[Ints, Ints | int]] = []
-        first = 0
-        for often in self.halved:
-            table = self.space.cut([2**n for n in often])
-            entries.append((shifted(table.bins_at(cells), first), 1))
-            first += table.size
-        group = self.tally.bins_at(cells) // (self.tally.size // self.space.lots)
-        entries.append((self.known.rows_at(np.maximum(group, -1), first), 1))
-        return columns_from(entries, len(self.scales))
+        return solve_adaptive(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""
-        if not still_exact(self.space.whole, self.exact, graph):
+        if not still_exact(self.space.whole, self.known.exact, graph):
             return None
         lost = Fraction(0)
         for often, scale in zip(self.halved, self.round_scales, strict=True):

@@ -6,27 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
-from pandas_blowfish.plan.clusters.synopsis import Synopsis
-from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.protocol import Checkable, Staged, Step
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
+from pandas_blowfish.plan.protocol import InRounds, Round
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 SHARE = Fraction(1, 20)  # of epsilon, for the count
 PROOF = "The number of rows, at {share} of epsilon, or exactly where no edge changes it: {count} Then: {then}"
 
 
 @dataclass(frozen=True, eq=False)
-class Counted(Checkable, Synopsis):
+class Counted(InRounds, Synopsis):
     """The number of rows, then the synopsis that suits it.
 
     Attributes:
@@ -43,7 +41,7 @@ class Counted(Checkable, Synopsis):
         Requires: every synopsis that `suited` returns loses at most what the count leaves of epsilon.
         Ensures:  privacy loss <= epsilon.
         Because:  the count's loss and the rest add up to epsilon; which synopsis follows depends on the
-                  noisy count alone (`Staged`).
+                  noisy count alone (`Strategy`).
         Checked:  tests/privacy/test_kmeans_loss.py::test_rounds_lose_epsilon_whatever_was_measured
     """
 
@@ -68,19 +66,15 @@ class Counted(Checkable, Synopsis):
         """Return the number of rows as the count has it, at least 1."""
         return max(int(noisy[0]), 1)
 
-    def chosen(self, noisy: Ints) -> Any:
+    def chosen(self, noisy: Ints) -> Synopsis:
         """Return the synopsis that follows a noisy count."""
         return self.suited(self.rows(noisy))
 
-    def following(self, values: Sequence[Ints]) -> Step | None:
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the count, then what suits it, in one round or several."""
         if not values:
             return self.count
-        chosen = self.chosen(values[0])
-        if isinstance(chosen, Staged):
-            return chosen.following(values[1:])
-        step: Step | None = chosen if len(values) == 1 else None
-        return step
+        return self.chosen(values[0]).next_round(values[1:])
 
     @property
     def proof(self) -> str:
@@ -88,10 +82,10 @@ class Counted(Checkable, Synopsis):
         share = SHARE if self.count.sensitivity else 0
         return PROOF.format(share=share, count=self.count.proof, then=self.then.proof)
 
-    @property
-    def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return what rows are gathered into."""
-        return (self.count.tally, *self.then.tallies)
+    @cached_property
+    def queries(self) -> Stack:
+        """Return the count, then what would follow; what is checked is each round as it comes."""
+        return Stack(self.domain, (self.count, self.then))
 
     @property
     def sensitivity(self) -> Fraction:
@@ -101,13 +95,6 @@ class Counted(Checkable, Synopsis):
         is charged, whatever the one for the usual number of rows needs.
         """
         return self.count.sensitivity + max(Fraction(self.then.sensitivity), self.change)
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Return the scales of the count, then of what would follow."""
-        first, then = self.count.scales, self.then.scales
-        codes = np.concatenate([first.codes, then.codes + len(first.values)])
-        return Scales([*first.values, *then.values], codes)
 
     @property
     def form(self) -> dict[str, Any]:
@@ -124,24 +111,22 @@ class Counted(Checkable, Synopsis):
         """Return the variance of a cluster's size, if there are as many rows as usual."""
         return float(self.then.size_variance)
 
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact count, then the exact rows of what would follow."""
-        size = self.count.tally.size
-        return np.concatenate([self.count.measured(counts[:size]), self.then.measured(counts[size:])])
-
     def matrix(self) -> Any:
         """Return the count, then what would follow, x cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([self.count.matrix(), self.then.matrix()]).tocsr()
 
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of `matrix` at some cells; what is checked is each round as it comes."""
-        from scipy.sparse import vstack
-
-        return vstack([self.count.columns(cells), self.then.columns(cells)], format="csc")
+    def loss_over(self, edges: Callable[[], Ints]) -> None:
+        """Return None: what follows depends on the noisy count."""
+        del edges
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: what is measured depends on the count."""
         del graph
         return None
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the clusters that the synopsis gives which followed the count."""
+        first = len(self.count.scales)
+        return self.chosen(values[:first]).solve(values[first:], post=post, known=known)

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(OneTable, Synopsis):
+class Grid(Synopsis):
     """Counts of a grid's bins; centres are made of the noisy counts alone.
 
     Attributes:
         space: What is clustered.
         marks: For each column the bin of each cell from the first to the last that the filter passes.
-        counts: The histogram.
+        queries: The histogram.
         form: How the bins are cut, as plain data.
         distortion: What is expected to be added.
 
@@ -42,7 +42,7 @@ class Grid(OneTable, Synopsis):
 
     space: Space
     marks: tuple[Ints, ...]
-    counts: Identity
+    queries: Identity
     form: dict[str, Any]
     distortion: float
 
@@ -84,24 +84,9 @@ class Grid(OneTable, Synopsis):
         return tuple(int(marks.max()) + 1 for marks in self.marks)
 
     @property
-    def tally(self) -> Tally:
-        """Return what is counted."""
-        return self.counts.tally
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours."""
-        return self.counts.sensitivity
-
-    @property
-    def scales(self) -> Scales:
-        """Return one scale a measured row: bins, then exact totals."""
-        return self.counts.scales
-
-    @property
     def proof(self) -> str:
         """Return the argument in one paragraph."""
-        return f"{self.counts.proof} Centres are made of the noisy counts alone."
+        return f"{self.queries.proof} Centres are made of the noisy counts alone."
 
     @property
     def grid(self) -> str:
@@ -111,27 +96,21 @@ class Grid(OneTable, Synopsis):
     @property
     def size_variance(self) -> float:
         """Return the variance of a cluster's size, if all are of one size."""
-        return shared(variance(self.counts.scale), int(np.prod(self.bins)), self.space.k)
-
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row."""
-        return self.counts.measured(counts)
-
-    def matrix(self) -> Any:
-        """Return the measured rows x cells, scipy sparse."""
-        return self.counts.matrix()
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of the histogram's matrix at some cells."""
-        return self.counts.columns(cells)
+        return shared(variance(self.queries.scale), int(np.prod(self.bins)), self.space.k)
 
     def points(self) -> Floats:
         """Return the middle of each bin of one group, in distances."""
         return points_of(self.space.centres(self.marks))
 
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_grid  # here: solving needs the strategies
+
+        return solve_grid(self, values, post, known)
+
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what the histogram loses at most over a wider graph."""
-        return self.counts.closed(graph)
+        return self.queries.worst_case(graph).loss
 
 
 def cut_inside(classes: Ints, many: int) -> Ints:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.linear.atoms import indicator
-from pandas_blowfish.plan.protocol import Checkable
+from pandas_blowfish.plan.protocol import OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from, exact_rows
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts
@@ -19,7 +18,7 @@ from pandas_blowfish.policy.cells import Cells
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Checkable):
+class Known(OwnNoise):
     """The counts of bins that no edge changes, then the totals of connected ones.
 
     Attributes:
@@ -42,7 +41,7 @@ class Known(Checkable):
         many = int(self.exact.alone.sum()) + self.exact.totals
         return Scales([Fraction(0)], np.zeros(many, dtype=np.int8))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact counts and totals."""
         totals, inside = np.zeros(self.exact.totals, dtype=np.int64), self.exact.total_of >= 0
         np.add.at(totals, self.exact.total_of[inside], counts[inside])
@@ -55,9 +54,3 @@ class Known(Checkable):
     def rows_at(self, bins: Ints, first: int) -> Ints:
         """Return the row of each bin, -1 for none, rows beginning at `first`; no bin has two."""
         return exact_rows(bins, self.exact, first)
-
-    def rows(self, table: Any) -> list[Any]:
-        """Return these as rows over cells, from those of the bins."""
-        alone = np.where(self.exact.alone, np.cumsum(self.exact.alone) - 1, -1)
-        ways = ((alone, int(self.exact.alone.sum())), (self.exact.total_of, self.exact.totals))
-        return [indicator(of, many) @ table for of, many in ways]

@@ -30,7 +30,7 @@ from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.clusters.synopsis import Synopsis
 from pandas_blowfish.plan.clusters.whole import Whole, pieces
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, edge_reach, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import Binning, Tally
@@ -43,6 +43,13 @@ NAMES = (Grid.name, Soft.name, Adaptive.name, Whole.name)
 FINER = 1.4  # times that bins may be narrower where the totals of classes are exact
 FEWER = 4  # times the usual number of bins that these may be
 USUAL = 10_000  # rows, where nobody says how many
+
+
+WHY_NOT = {
+    Soft.name: "needs columns with more cells, or fewer clusters or groups",
+    Adaptive.name: "needs columns with more cells, or fewer clusters or groups",
+    Whole.name: "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +76,13 @@ class Clustering(Question):
         """Return the names of the synopses."""
         return NAMES
 
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield synopses: the best, or each by itself."""
         if self.rows is None:
             counted = self._counted(policy, epsilon, strategy)
@@ -84,9 +95,7 @@ class Clustering(Question):
         if every:
             yield from [each for each in found if each is not best]
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the synopsis that an earlier release measured."""
         graph = policy.graph.project(self.columns)
         found: Any
@@ -194,7 +203,7 @@ class Clustering(Question):
                 continue
             found = Soft.build(policy, space, known, nodes, parts, epsilon)
             signal = (
-                rows * 2 * _finite(epsilon) * float(found.total / found.sensitivity)
+                rows * 2 * _finite(epsilon) * float(found.queries.total / found.sensitivity)
                 if found.sensitivity
                 else EXACTLY
             )

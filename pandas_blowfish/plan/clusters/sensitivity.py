@@ -17,7 +17,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.sensitivity import EdgeReach
 from pandas_blowfish.policy.graph.cubes import Cubes
-from pandas_blowfish.policy.graph.missing import WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.graph.secret_graph import SecretGraph
@@ -122,7 +122,7 @@ def _widened(space: Space, place: int, marks: Ints) -> Ints:
 def _kept(block: Block, every: dict[str, tuple[Ints, int]]) -> int:
     """Return the least product of parts that stay in their node when the block moves along one edge."""
     columns = [every[name] for name in block.columns]
-    graph = block.graph.inner if isinstance(block.graph, WithVoid) else block.graph
+    graph = block.graph.inner if isinstance(block.graph, WithMissing) else block.graph
     if isinstance(graph, OffsetBall):
         tables = [
             _by_distance(stop[: graph.shape[axis]], parts) for axis, (stop, parts) in enumerate(columns)

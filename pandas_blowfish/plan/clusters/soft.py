@@ -6,27 +6,28 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.linear.atoms import indicator
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import sparse_from
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 PROOF = (
     "Counts of soft bins in whole parts: each row counts {total} parts in all, shared by the two nearest "
@@ -38,7 +39,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Soft(OneTable, Synopsis):
+class SoftBins(OneTable):
     """Counts of soft bins with one scale, then the exact numbers of rows of groups.
 
     Attributes:
@@ -47,14 +48,7 @@ class Soft(OneTable, Synopsis):
         parts: What a row counts in two neighbouring nodes of a column together.
         sensitivity: The largest L1 change of the noisy rows between neighbours.
         epsilon: What may be lost.
-        exact: Which numbers of rows of groups no edge changes.
-        distortion: What is expected to be added.
-
-    Proof note:
-        Requires: `soft_change` as its note says.
-        Ensures:  privacy loss <= epsilon.
-        Because:  every noisy row has scale sensitivity / epsilon, a fraction; rows of scale 0 do not change.
-        Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies
+        known: The exact numbers of rows of groups.
     """
 
     space: Space
@@ -62,27 +56,7 @@ class Soft(OneTable, Synopsis):
     parts: int
     sensitivity: Fraction
     epsilon: Fraction
-    exact: ExactParts
-    distortion: float
-
-    name = "soft"
-    proof_id = "soft"
-
-    @classmethod
-    def build(
-        cls,
-        policy: Policy,
-        space: Space,
-        known: tuple[EdgeReach, ExactParts],
-        nodes: tuple[int, ...],
-        parts: int,
-        epsilon: Fraction,
-    ) -> Soft:
-        """Return the counts of soft bins under a policy; `known` is what edges do to the space's groups."""
-        marks = [stops(places, many, parts) for places, many in zip(space.places, nodes, strict=True)]
-        each = [parts if many > 1 else 1 for many in nodes]
-        change = soft_change(policy, space, known[0], marks, each)
-        return cls(space, nodes, parts, Fraction(change), epsilon, known[1], math.nan)
+    known: Known
 
     @cached_property
     def tally(self) -> Tally:
@@ -94,11 +68,6 @@ class Soft(OneTable, Synopsis):
     def total(self) -> int:
         """Return what a row counts in all nodes together."""
         return int(self.parts ** sum(many > 1 for many in self.nodes))
-
-    @property
-    def known(self) -> Known:
-        """Return the exact numbers of rows."""
-        return Known((self.space.whole,), self.exact)
 
     @property
     def scale(self) -> Fraction:
@@ -117,7 +86,7 @@ class Soft(OneTable, Synopsis):
     @cached_property
     def empty(self) -> Any:
         """Tell which groups the filter leaves no rows in."""
-        return ~self.space.whole.sieve.occupied(self.space.whole.marks, self.space.whole.shape)
+        return ~self.space.whole.occupied
 
     @property
     def proof(self) -> str:
@@ -128,29 +97,14 @@ class Soft(OneTable, Synopsis):
             total=self.total, sensitivity=self.sensitivity, scale=self.scale, epsilon=self.epsilon
         )
 
-    @property
-    def form(self) -> dict[str, Any]:
-        """Return the nodes and their parts."""
-        return {"nodes": list(self.nodes), "parts": self.parts}
-
-    @property
-    def grid(self) -> str:
-        """Return the nodes in words."""
-        return " x ".join(map(str, self.nodes)) + f" soft bins, {self.total:,} parts to a row"
-
-    @property
-    def size_variance(self) -> float:
-        """Return the variance of a cluster's size, if all are of one size."""
-        return shared(variance(self.scale) / self.total**2, math.prod(self.nodes), self.space.k)
-
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row."""
         lots = self.space.lots
         table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
         by_group = table.reshape(lots, -1).sum(axis=1)
         for many in self.nodes:  # the first column left is summed, its nodes come last
             table = np.tensordot(table, hats(many, self.parts), axes=(1, 1))
-        return np.concatenate([table.ravel(), self.known.measured(by_group)])
+        return np.concatenate([table.ravel(), self.known.apply(by_group)])
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: parts of the nodes around, and exact numbers."""
@@ -173,9 +127,72 @@ class Soft(OneTable, Synopsis):
         parts = [(columns, row, value) for row, value in [*rows, (exact, np.ones_like(exact))]]
         return sparse_from(parts, (len(self.scales), len(bins)))
 
+    def matrix(self) -> Any:
+        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
+        most = self.domain.size * (2 ** sum(many > 1 for many in self.nodes) + 1)
+        return every_column(self, self.domain, most)
+
+
+@dataclass(frozen=True, eq=False)
+class Soft(Synopsis):
+    """Counts of soft bins; centres are made of the noisy counts alone, the softness taken out again.
+
+    Attributes:
+        space: What is clustered.
+        queries: The soft bins.
+        distortion: What is expected to be added.
+
+    Proof note:
+        Requires: `soft_change` as its note says.
+        Ensures:  privacy loss <= epsilon.
+        Because:  every noisy row has scale sensitivity / epsilon, a fraction; rows of scale 0 do not change.
+        Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies
+    """
+
+    space: Space
+    queries: SoftBins
+    distortion: float
+
+    name = "soft"
+    proof_id = "soft"
+
+    @classmethod
+    def build(
+        cls,
+        policy: Policy,
+        space: Space,
+        known: tuple[EdgeReach, ExactParts],
+        nodes: tuple[int, ...],
+        parts: int,
+        epsilon: Fraction,
+    ) -> Soft:
+        """Return the counts of soft bins under a policy; `known` is what edges do to the space's groups."""
+        marks = [stops(places, many, parts) for places, many in zip(space.places, nodes, strict=True)]
+        each = [parts if many > 1 else 1 for many in nodes]
+        change = soft_change(policy, space, known[0], marks, each)
+        exact = Known((space.whole,), known[1])
+        return cls(space, SoftBins(space, nodes, parts, Fraction(change), epsilon, exact), math.nan)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the nodes and their parts."""
+        return {"nodes": list(self.queries.nodes), "parts": self.queries.parts}
+
+    @property
+    def grid(self) -> str:
+        """Return the nodes in words."""
+        return " x ".join(map(str, self.queries.nodes)) + f" soft bins, {self.queries.total:,} parts to a row"
+
+    @property
+    def size_variance(self) -> float:
+        """Return the variance of a cluster's size, if all are of one size."""
+        return shared(
+            variance(self.queries.scale) / self.queries.total**2, math.prod(self.queries.nodes), self.space.k
+        )
+
     def points(self) -> Floats:
         """Return the nodes of one group, in distances."""
-        pairs = zip(self.space.places, self.nodes, strict=True)
+        pairs = zip(self.space.places, self.queries.nodes, strict=True)
         return points_of(
             [
                 np.linspace(places[0], places[-1], many) if many > 1 else places.mean(keepdims=True)
@@ -183,29 +200,18 @@ class Soft(OneTable, Synopsis):
             ]
         )
 
-    def matrix(self) -> Any:
-        """Return the measured rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
-        from scipy.sparse import csr_array, kron, vstack
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_soft  # here: solving needs the strategies
 
-        cells = self.tally.domain.size
-        most = cells * 2 ** sum(many > 1 for many in self.nodes) + cells
-        if most > MAX_NONZEROS:
-            raise DomainTooLargeError(
-                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-            )
-        rows: Any = csr_array(np.eye(self.space.lots, dtype=np.int64))
-        for many in self.nodes:
-            rows = kron(rows, csr_array(hats(many, self.parts)))
-        noisy = rows @ indicator(self.tally.labels(), self.tally.size)
-        groups = indicator(self.space.whole.labels(), self.space.lots)
-        return vstack([noisy, *self.known.rows(groups)]).tocsr()
+        return solve_soft(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a wider graph: as if every move changed all parts."""
         whole = self.space.whole
-        if not still_exact(whole, self.exact, graph):
+        if not still_exact(whole, self.queries.known.exact, graph):
             return None
-        change = 2 * self.total if any(block.graph.edge_count for block in graph.blocks) else 0
+        change = 2 * self.queries.total if any(block.graph.edge_count for block in graph.blocks) else 0
         if not change and graph.presence:
-            change = self.total * int(tally_sensitivity(graph, whole))
-        return change / self.scale if self.scale else None
+            change = self.queries.total * int(tally_sensitivity(graph, whole))
+        return change / self.queries.scale if self.queries.scale else None

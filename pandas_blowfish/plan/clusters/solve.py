@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.clusters.adaptive import Adaptive, Boxes
+from pandas_blowfish.plan.clusters.adaptive import Adaptive, HalvedBoxes
 from pandas_blowfish.plan.clusters.centres import clustered, nearest
-from pandas_blowfish.plan.clusters.counted import Counted
 from pandas_blowfish.plan.clusters.grid import Grid
 from pandas_blowfish.plan.clusters.smooth import narrow_bins, narrowed, shares, sharpened, smoothed, through
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.whole import PartSums, Whole
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.protocol import rounds
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.shape.simplex import exact_totals, pinned, projected, shape
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
@@ -92,8 +90,8 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     From the last round up a box's own count and the sum of its halves are averaged by their variances; from
     the first down, what the halves differ from their box is dealt out to them by theirs.
     """
-    steps = rounds(adaptive, values)
-    known, levels = steps[0][1], [(step, noisy) for step, noisy in steps[1:] if isinstance(step, Boxes)]
+    steps, exact = rounds(adaptive, values), adaptive.known.exact
+    known, levels = steps[0][1], [(step, noisy) for step, noisy in steps[1:] if isinstance(step, HalvedBoxes)]
     goes = [adaptive.going_on(number, noisy) for number, (_, noisy) in enumerate(levels)]
     parents = [
         np.repeat(each, len(levels[n + 1][1]) // max(len(each), 1)) for n, each in enumerate(goes[:-1])
@@ -109,7 +107,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
         share = own[halved] / np.maximum(own[halved] + wide[halved], 1e-300)
         found[number][halved] += share * (sums - found[number])[halved]
         spread[number][halved] *= 1 - share
-    total_of, totals = exact_totals(adaptive.exact.alone, adaptive.exact.total_of, known)
+    total_of, totals = exact_totals(exact.alone, exact.total_of, known)
     of = total_of[levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))]
     found[0] = pinned(found[0], of, totals, spread[0])
     for number, parent in enumerate(parents):
@@ -124,7 +122,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     points = [adaptive.points(number, own) for number, own in enumerate(chosen)]
     counts = [each[own] for each, own in zip(found, left, strict=True)]
     first = levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))
-    alone = np.where(adaptive.exact.alone[first], of, -1)
+    alone = np.where(exact.alone[first], of, -1)
     every = np.concatenate(group), np.concatenate(points), np.concatenate(counts)
     return Leaves(every[0], every[1], every[2], left, parents, spread, alone)
 
@@ -154,15 +152,6 @@ class Lot:
     variances: Floats
 
 
-def solve_clusters(measurement: Any, values: Ints, post: bool | str, given: Given | None) -> Clustered:
-    """Return the clusters of every group."""
-    if isinstance(measurement, Counted):
-        first = len(measurement.count.scales)
-        then = measurement.chosen(values[:first])
-        return solve_clusters(then, values[first:], post, given)
-    return _ordered(measurement.space, _WAYS[type(measurement)](measurement, values, bool(post), given))
-
-
 def _ordered(space: Space, lots: list[Lot]) -> Clustered:
     """Return the groups' clusters one after another, the largest of each group first."""
     centres, sizes, spread = [], [], []
@@ -176,8 +165,9 @@ def _ordered(space: Space, lots: list[Lot]) -> Clustered:
     return Clustered(np.concatenate(sizes), (0.0, 0.0), None, np.concatenate(centres), np.concatenate(spread))
 
 
-def _grid(measurement: Grid, values: Ints, post: bool, given: Given | None) -> list[Lot]:
-    space, own = measurement.space, measurement.counts
+def solve_grid(measurement: Grid, values: Ints, post: bool | str, given: Given | None) -> Clustered:
+    """Return clusters of the bins of a grid, smoothed."""
+    space, own = measurement.space, measurement.queries
     plain = solve_counts(own, values, False, given).answers
     if given is not None and given.over(own.tally):
         counts = solve_counts(own, values, True, given).answers
@@ -197,17 +187,19 @@ def _grid(measurement: Grid, values: Ints, post: bool, given: Given | None) -> l
         spread = noise * many * (1 - many / max(float(many.sum()), 1.0) * pinned[lot].any())
         sizes = _sums(of, plain.reshape(space.lots, -1)[lot], space.k)
         found.append(Lot(centres, _shaped(sizes, post), spread))
-    return found
+    return _ordered(space, found)
 
 
-def _soft(measurement: Soft, values: Ints, post: bool, given: Given | None) -> list[Lot]:
+def solve_soft(measurement: Soft, values: Ints, post: bool | str, given: Given | None) -> Clustered:
+    """Return clusters of narrow bins that soft ones were sharpened to."""
     del given  # soft bins are none whose counts a fact could tell
-    space, nodes = measurement.space, measurement.nodes
+    space, soft, exact = measurement.space, measurement.queries, measurement.queries.known.exact
+    nodes = soft.nodes
     many = int(np.prod(nodes))
-    noisy = values[: many * space.lots] / measurement.total
-    total_of, totals = exact_totals(measurement.exact.alone, measurement.exact.total_of, values[len(noisy) :])
+    noisy = values[: many * space.lots] / soft.total
+    total_of, totals = exact_totals(exact.alone, exact.total_of, values[len(noisy) :])
     plain = pinned(noisy, np.repeat(total_of, many), totals)
-    occupied = np.repeat(~measurement.empty, many)
+    occupied = np.repeat(~soft.empty, many)
     counts = projected(plain, np.repeat(total_of, many), occupied, space.lots).reshape(space.lots, *nodes)
     bins = narrow_bins(nodes, space.cells)
     runs = [each_run(cells, own) for cells, own in zip(space.cells, bins, strict=True)]
@@ -217,7 +209,7 @@ def _soft(measurement: Soft, values: Ints, post: bool, given: Given | None) -> l
         for axis, places, own in zip(axes, space.places, nodes, strict=True)
     ]
     points, nodes_at = points_of(axes), measurement.points()
-    noise = variance(measurement.scale) / measurement.total**2
+    noise = variance(soft.scale) / soft.total**2
     found = []
     for lot in range(space.lots):
         narrow = sharpened(counts[lot], maps)
@@ -235,13 +227,14 @@ def _soft(measurement: Soft, values: Ints, post: bool, given: Given | None) -> l
         least = count * (1 - (total_of[lot] >= 0) * count / many)
         sizes = part @ plain.reshape(space.lots, -1)[lot]
         found.append(Lot(centres, _shaped(sizes, post), noise * np.maximum(even, least)))
-    return found
+    return _ordered(space, found)
 
 
-def _adaptive(measurement: Adaptive, values: Ints, post: bool, given: Given | None) -> list[Lot]:
+def solve_adaptive(measurement: Adaptive, values: Ints, post: bool | str, given: Given | None) -> Clustered:
+    """Return clusters of the boxes that were not halved again."""
     del given  # boxes may be halved across what a fact tells
     space, boxes = measurement.space, leaves(measurement, values)
-    counts = boxes.shaped(measurement.exact)
+    counts = boxes.shaped(measurement.known.exact)
     centres, cluster = [], np.zeros(len(counts), dtype=np.int64)
     for lot in range(space.lots):
         mine = np.flatnonzero(boxes.group == lot)
@@ -250,10 +243,11 @@ def _adaptive(measurement: Adaptive, values: Ints, post: bool, given: Given | No
     number = boxes.group * space.k + cluster
     sizes = _sums(number, boxes.counts, space.lots * space.k).reshape(space.lots, -1)
     spread = boxes.variances(cluster, space.lots, space.k)
-    return [Lot(c, _shaped(s, post), v) for c, s, v in zip(centres, sizes, spread, strict=True)]
+    found = [Lot(c, _shaped(s, post), v) for c, s, v in zip(centres, sizes, spread, strict=True)]
+    return _ordered(space, found)
 
 
-def _whole(measurement: Whole, values: Ints, post: bool, given: Given | None) -> list[Lot]:
+def solve_whole(measurement: Whole, values: Ints, post: bool | str, given: Given | None) -> Clustered:
     """Return clusters of whole pieces: sizes are exact, pieces are moved by the noisy means of their parts.
 
     A noisy mean is believed as far as its error is small beside how far rows may lie from a piece's middle.
@@ -291,7 +285,7 @@ def _whole(measurement: Whole, values: Ints, post: bool, given: Given | None) ->
         error = np.sqrt((share**2).sum(axis=1))[:, None] * measurement.errors / many
         centres = np.clip(centres + _believed(share @ left / many, error, prior, sides), low, high)
         found.append(Lot(centres, _sums(nearest(points, centres), own, space.k), np.zeros(space.k)))
-    return found
+    return _ordered(space, found)
 
 
 def _dealt(measurement: Whole, counts: Ints) -> tuple[Floats, Floats, Ints]:
@@ -314,7 +308,7 @@ def _believed(away: Floats, error: Floats, prior: Floats, sides: Floats) -> Floa
     return np.asarray(np.clip(away, -sides / 2, sides / 2) * (prior / (prior + error**2)))
 
 
-def _shaped(sizes: Floats, post: bool) -> Floats:
+def _shaped(sizes: Floats, post: bool | str) -> Floats:
     """Return sizes as they are, or the nearest ones that are not negative and add up to as much."""
     if not post:
         return sizes
@@ -324,11 +318,3 @@ def _shaped(sizes: Floats, post: bool) -> Floats:
 def _sums(of: Ints, counts: NDArray[Any], k: int) -> Floats:
     """Return the sums of counts by cluster."""
     return np.asarray(np.bincount(of, counts, k), dtype=np.float64)
-
-
-_WAYS: dict[type, Callable[[Any, Ints, bool, Given | None], list[Lot]]] = {
-    Grid: _grid,
-    Soft: _soft,
-    Adaptive: _adaptive,
-    Whole: _whole,
-}

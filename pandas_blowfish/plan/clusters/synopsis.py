@@ -1,31 +1,83 @@
-"""What every synopsis that rows are clustered by tells about itself. Never sees rows."""
+"""What all synopses that rows are clustered by have in common. Never sees rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
+from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.loss import WorstCase
+from pandas_blowfish.plan.protocol import OneRound, Round
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS
+from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.records import RecordGraph
 
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
-class Synopsis(ABC):
+IF = "if rows fill the declared ranges"
+ROWS = "not known here: 10,000 for this plan; say rows="
+
+
+class Synopsis(OneRound, ABC):
     """Noisy counts of a space from which centres are made.
 
     Attributes:
         space: What is clustered.
+        queries: The query rows that are measured; of a synopsis in rounds, all that may be.
         distortion: What is expected to be added to the least sum of squared distances, as a share of it.
     """
 
     space: Space
+    queries: Any
     distortion: float
+
+    @property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return what rows are gathered into."""
+        return self.queries.tallies  # type: ignore[no-any-return]
+
+    @property
+    def scales(self) -> Scales:
+        """Return the noise scale of every query row."""
+        return self.queries.scales  # type: ignore[no-any-return]
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """Return the largest L1 change of the noisy query rows between neighbours."""
+        return self.queries.sensitivity  # type: ignore[no-any-return]
+
+    @property
+    def proof(self) -> str:
+        """Return the argument in one paragraph."""
+        return self.queries.proof  # type: ignore[no-any-return]
+
+    def apply(self, counts: Ints) -> Ints:
+        """Return the exact value of every query row."""
+        return self.queries.apply(counts)  # type: ignore[no-any-return]
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells, scipy sparse."""
+        return self.queries.columns(cells)
+
+    def matrix(self) -> Any:
+        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
+        return self.queries.matrix()
 
     @property
     def domain(self) -> Domain:
@@ -57,12 +109,93 @@ class Synopsis(ABC):
         """Return the mean variance of the sizes."""
         return self.size_variance
 
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return what is lost over a graph that holds all edges this was planned under."""
+        return WorstCase.or_exact(self.closed(graph))
+
+    def figures(self) -> dict[str, float]:
+        """Return the error of sizes, and what is expected to be added to squared distances."""
+        return {"mse": self.mse, "distortion": self.distortion}
+
+    def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
+        """Return what is counted, and what that is expected to add to squared distances."""
+        del rows_public
+        added = f"about {max(self.distortion, 0.001):.1%} more than the best centres have, {IF}"
+        rows = {} if query["known"] or "rows" in query else {"rows": ROWS}
+        return {"synopsis": self.grid, "squared distances": added, **rows}
+
+    @abstractmethod
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the clusters of every group."""
+
     @abstractmethod
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a graph that holds all edges this was planned under.
 
         None where an exact row may change.
         """
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Several rounds as one, the query rows of each below those of the one before.
+
+    Attributes:
+        domain: The columns that are looked at, and their cells.
+        steps: The rounds.
+    """
+
+    domain: Domain
+    steps: tuple[Round, ...]
+
+    @cached_property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        """Return the tables of all rounds, one after another."""
+        return tuple(table for step in self.steps for table in step.tallies)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return the scales of all rounds, one after another."""
+        every = [step.scales for step in self.steps]
+        firsts = np.cumsum([0, *(len(each.values) for each in every)])
+        codes = [each.codes + first for each, first in zip(every, firsts, strict=False)]
+        return Scales([value for each in every for value in each.values], np.concatenate(codes))
+
+    def apply(self, counts: Ints) -> Ints:
+        """Return the exact value of every query row, from the counts of all tables in order."""
+        found, begin = [], 0
+        for step in self.steps:
+            tables = [each.tally if isinstance(each, Total) else each for each in step.tallies]
+            end = begin + sum(table.size for table in tables)
+            found.append(step.apply(counts[begin:end]))
+            begin = end
+        return np.concatenate(found)
+
+    def columns(self, cells: Cells) -> Any:
+        """Return the columns of the matrix at some cells, scipy sparse."""
+        from scipy.sparse import vstack
+
+        return vstack([step.columns(cells) for step in self.steps], format="csc")
+
+    def matrix(self) -> Any:
+        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
+        return every_column(self, self.domain, len(self.scales.values) * self.domain.size)
+
+
+def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
+    """Return the query rows of a round x all cells of a domain, scipy sparse, refused beyond 10^6 non-zeros.
+
+    Args:
+        step: The round.
+        domain: Its columns.
+        nonzeros: How many non-zeros there are at most.
+    """
+    if nonzeros > MAX_NONZEROS:
+        fix = "plan fewer cells to look at it."
+        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
+    codes = np.unravel_index(np.arange(domain.size), domain.shape)
+    cells = Cells.present(dict(zip(domain.columns, codes, strict=True)), domain.size)
+    return step.columns(cells).tocsr()
 
 
 def shared(variance: float, bins: int, k: int) -> float:

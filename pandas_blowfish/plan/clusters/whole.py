@@ -7,21 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.centres import clustered
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted, tables_matrix
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.protocol import InRounds, OwnNoise
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -29,6 +27,10 @@ from pandas_blowfish.plan.totals.sensitivity import Shifts, shifts
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 MAX_PIECES = 1 << 17  # groups of cells that are counted
 MAX_PARTS = 256  # of several pieces
@@ -42,7 +44,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class PartSums(Checkable):
+class PartSums(OwnNoise):
     """The sums of columns over parts, which are pieces taken together.
 
     Attributes:
@@ -65,7 +67,7 @@ class PartSums(Checkable):
         """Return one scale a sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the sums of each column over each part."""
         sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
         for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
@@ -78,12 +80,12 @@ class PartSums(Checkable):
         for number, total in enumerate(self.tallies):
             piece, weight = total.entries(cells)
             part = np.where(piece < 0, -1, self.part[piece])
-            entries.append((shifted(part, number * self.many), weight))
+            entries.append((shift_rows(part, number * self.many), weight))
         return columns_from(entries, len(self.scales))
 
 
 @dataclass(frozen=True, eq=False)
-class Whole(Checkable, Synopsis):
+class Whole(InRounds, Synopsis):
     """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
 
     Attributes:
@@ -137,10 +139,20 @@ class Whole(Checkable, Synopsis):
         """Return counts of the pieces."""
         return self.space.binned(self.marks)
 
-    @property
-    def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return the pieces' counts, and their sums."""
-        return (self.tally, *(Total(self.tally, each) for each in self.lattices))
+    @cached_property
+    def known(self) -> Known:
+        """Return the exact counts of the pieces."""
+        return Known((self.tally,), self.exact)
+
+    @cached_property
+    def queries(self) -> Stack:
+        """Return the pieces' counts, then a sum per column and piece."""
+        return Stack(self.domain, (self.known, self._sums(np.arange(self.tally.size))))
+
+    def _sums(self, part: Ints) -> PartSums:
+        """Return the sums over the parts that pieces are taken together in."""
+        totals = tuple(Total(self.tally, each) for each in self.lattices)
+        return PartSums(totals, part, self.column_scales)
 
     @cached_property
     def column_scales(self) -> tuple[Fraction, ...]:
@@ -158,12 +170,6 @@ class Whole(Checkable, Synopsis):
     def largest(self) -> int:
         """Return a bound on the scales."""
         return math.ceil(max(self.column_scales))
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a row of `matrix`: pieces, then a sum a column and piece."""
-        codes = np.repeat(np.arange(len(self.lattices) + 1), self.tally.size)
-        return Scales([Fraction(0), *self.column_scales], codes)
 
     @property
     def proof(self) -> str:
@@ -222,43 +228,17 @@ class Whole(Checkable, Synopsis):
             first += int(label.max()) + 1
         return np.concatenate(found)
 
-    def following(self, values: Sequence[Ints]) -> Known | PartSums | None:
+    def next_round(self, values: Sequence[Ints]) -> Known | PartSums | None:
         """Return the pieces' counts, then the sums of parts of them."""
         if not values:
-            return Known((self.tally,), self.exact)
-        if len(values) > 1:
-            return None
-        totals = tuple(Total(self.tally, each) for each in self.lattices)
-        return PartSums(totals, self.parts(values[0]), self.column_scales)
+            return self.known
+        return self._sums(self.parts(values[0])) if len(values) == 1 else None
 
-    def measured(self, counts: Ints) -> Ints:
-        """Return the exact value of every row of `matrix`."""
-        return counts
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.clusters.solve import solve_whole  # here: solving needs the strategies
 
-    def matrix(self) -> Any:
-        """Return pieces, then a sum a column and piece, x cells, scipy sparse."""
-        from scipy.sparse import csr_array, vstack
-
-        if self.domain.size * len(self.scales.values) > MAX_NONZEROS:
-            most = self.domain.size * len(self.scales.values)
-            raise DomainTooLargeError(
-                "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-            )
-        (table,) = tables_matrix(self.domain, [self.tally])
-        codes, parts = np.unravel_index(np.arange(self.domain.size), self.domain.shape), [table]
-        for axis, own in enumerate(self.lattices):
-            weights = own.weights()[codes[self.space.groups + axis]]
-            parts.append(csr_array(table * weights[None, :]))
-        return vstack(parts).tocsr()
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of `matrix` at some cells: a piece, then a weight per column and piece."""
-        piece = self.tally.bins_at(cells)
-        entries: list[tuple[Ints, Ints | int]] = [(piece, 1)]
-        for number, own in enumerate(self.lattices):
-            weight = Total(self.tally, own).entries(cells)[1]
-            entries.append((shifted(piece, (number + 1) * self.tally.size), weight))
-        return columns_from(entries, len(self.scales))
+        return solve_whole(self, values, post, known)
 
     def closed(self, graph: RecordGraph) -> Fraction | None:
         """Return None: over more edges the pieces' counts change."""

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line.sensitivity import Steps, steps
-from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, exact_parts
+from pandas_blowfish.plan.line.sensitivity import LineSteps, steps
+from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, counts_all, exact_parts
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
@@ -27,7 +27,7 @@ MAX_LISTED_EDGES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineGraph:
     """Where the edges of a policy lead on the atoms 0..size-1 of each of `groups` lines.
 
     Attributes:
@@ -93,7 +93,7 @@ class Line:
         return np.maximum.accumulate(reach)
 
 
-def line(graph: RecordGraph, tally: Tally) -> Line:
+def line(graph: RecordGraph, tally: Tally) -> LineGraph:
     """Return the line of a tally's last shown column.
 
     Args:
@@ -131,7 +131,7 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     if found is None:
         found = _anything(size, groups)
     if graph.presence:
-        found = Steps(found.between, found.across, _occupied(tally, size))
+        found = LineSteps(found.between, found.across, _occupied(tally, size))
     between = frozen(_furthest(size, found.between))
     cuts = np.zeros(size, dtype=np.int64)
     cuts[_starts(size, between)] = 1
@@ -140,10 +140,12 @@ def line(graph: RecordGraph, tally: Tally) -> Line:
     pieces = segments if listed is None else connect(listed, size)
     piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
     across = frozen(_ends(segments, found.across))
-    return Line(size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact)
+    return LineGraph(
+        size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact
+    )
 
 
-def _plain(graph: SecretGraph, tally: Tally) -> Line | None:
+def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:
     """Return the line of a whole column under a threshold, or None if something else is asked."""
     assert isinstance(graph, Ball)
     whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
@@ -153,10 +155,10 @@ def _plain(graph: SecretGraph, tally: Tally) -> Line | None:
     none, starts = np.empty((0, 2), dtype=np.int64), _starts(graph.size, between)
     exact = ExactParts(np.ones(len(starts), dtype=bool), np.full(len(starts), -1), 0)
     pieces = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, graph.size)))
-    return Line(graph.size, 1, between, none, none[:, 0], None, exact, frozen(pieces), exact)
+    return LineGraph(graph.size, 1, between, none, none[:, 0], None, exact, frozen(pieces), exact)
 
 
-def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Ints]:
+def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[LineSteps, Ints]:
     """Return the steps of a graph whose edges can be listed, and the listed pairs of one line."""
     labels = np.append(tally.labels(), -1)  # "absent" is counted nowhere
     ends = labels[np.minimum(graph.edges(), len(labels) - 1)]
@@ -166,13 +168,13 @@ def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[Steps, Int
     listed = _distinct(np.sort(atoms[same], axis=1), size)
     away = np.unique(ends[~both & (ends >= 0).any(axis=1)].max(axis=1, initial=-1) % size)
     listed = listed[listed[:, 0] < listed[:, 1]]
-    return Steps(listed, atoms[both & ~same], away), frozen(listed)
+    return LineSteps(listed, atoms[both & ~same], away), frozen(listed)
 
 
-def _anything(size: int, groups: int) -> Steps:
+def _anything(size: int, groups: int) -> LineSteps:
     """Return steps from anywhere to anywhere: sound whatever the edges are."""
     ends = np.array([0, size - 1])
-    return Steps(ends[None, :], np.column_stack([ends, ends])[: 2 * (groups > 1)], ends)
+    return LineSteps(ends[None, :], np.column_stack([ends, ends])[: 2 * (groups > 1)], ends)
 
 
 def _irregular(graph: SecretGraph, marks: Ints) -> bool:
@@ -185,7 +187,7 @@ def _irregular(graph: SecretGraph, marks: Ints) -> bool:
 
 def _occupied(tally: Tally, size: int) -> Ints:
     """Return the atoms that hold a counted cell, on any line."""
-    held = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, size)
+    held = tally.occupied.reshape(-1, size)
     return np.flatnonzero(held.any(axis=0))
 
 
@@ -256,3 +258,16 @@ def _untied(parts: ExactParts, count: int) -> ExactParts:
     total_of = np.full(len(parts.total_of), -1, dtype=np.int64)
     found, total_of[~tied] = np.unique(parts.total_of[~tied], return_inverse=True)
     return ExactParts(parts.alone, total_of, len(found))
+
+
+LONG = 1_024  # cells of a line up to which query rows are listed pair by pair
+
+
+def wider_line(graph: RecordGraph, tally: Tally) -> LineGraph:
+    """Return the line of a tally, at once where one whole column is looked at (which is not public)."""
+    if len(tally.binnings) != 1 or not counts_all(graph, tally):
+        return line(graph, tally)
+    size, none = tally.size, np.empty((0, 2), dtype=np.int64)
+    exact = ExactParts(np.ones(1, dtype=bool), np.full(1, -1), 0)
+    ends = np.array([[0, size - 1]])[: size > 1]
+    return LineGraph(size, 1, ends, none, none[:, 0], None, exact, np.zeros(size, dtype=np.int64), exact)

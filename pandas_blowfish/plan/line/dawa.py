@@ -5,10 +5,11 @@ Which sums to merge is itself released with noise, and charged: a quarter of eps
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,15 +17,22 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.line.axis import Line
-from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.tree import Tree
-from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.loss import WorstCase
+from pandas_blowfish.plan.protocol import BUCKETS, OneTable
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.line.question import Spans
+    from pandas_blowfish.plan.shape.solved import Solved
 
 PARTITION_SHARE = Fraction(1, 4)  # of epsilon, for choosing the buckets
+ADAPTIVE = "what it measures depends on the rows"
 CONTINUES = -(2**62)  # where a bucket goes on; no noisy total is that low
 
 PROOF = (
@@ -61,6 +69,7 @@ class Dawa(OneTable):
 
     name = "dawa"
     proof_id = "dawa"
+    mechanism = BUCKETS
 
     @property
     def epsilon(self) -> Fraction:
@@ -73,7 +82,7 @@ class Dawa(OneTable):
         return self.tree.asked
 
     @property
-    def line(self) -> Line:
+    def line(self) -> LineGraph:
         """Return the axis and what edges do on it."""
         return self.tree.line
 
@@ -143,9 +152,9 @@ class Dawa(OneTable):
         """Return NaN, as `variances`; 0 where everything is exact."""
         return float("nan") if self.sensitivity else 0.0
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact tree rows and totals; the kernel gathers them into buckets."""
-        return self.tree.measured(counts)
+        return self.tree.apply(counts)
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the tree's matrix at some cells: buckets are sums of its rows."""
@@ -162,6 +171,21 @@ class Dawa(OneTable):
             return self.scales
         both = 1 / (2 / self.partition_scale + 1 / self.bucket_scale)
         return Scales([both, Fraction(0)], self.scales.codes)
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
+
+        return solve_lines(self, values, post, known)
+
+    def loss_over(self, edges: Callable[[], Ints]) -> None:
+        """Return None: which sums are merged depends on noisy values."""
+        del edges
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return nothing known: which sums are merged depends on the rows."""
+        del graph
+        return WorstCase(None, ADAPTIVE)
 
     def matrix(self) -> NoReturn:
         """Refuse: which rows are measured depends on the rows of the table."""

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.exact.pareto import is_maximal
+from pandas_blowfish.plan.line.axis import LineGraph
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def refine(begin: Ints, end: Ints, width: int) -> Level:
 class Nest:
     """The runs of a layout on a line; with a mirrored layout atoms count from the far end."""
 
-    def __init__(self, line: Line, layout: Layout) -> None:
+    def __init__(self, line: LineGraph, layout: Layout) -> None:
         self.line, self.layout, self.size = line, layout, line.size
         starts = line.starts
         if layout.mirrored:
@@ -269,8 +270,4 @@ def _largest(patterns: Ints) -> Ints:
         return patterns[:0]
     radix = np.cumprod(np.append(1, patterns.max(axis=0)[:-1] + 1))
     patterns = patterns[np.unique(patterns @ radix, return_index=True)[1]]
-    if len(patterns) > 400:
-        return patterns
-    over = np.asarray((patterns[:, None, :] <= patterns[None, :, :]).all(axis=2))
-    np.fill_diagonal(over, False)
-    return patterns[~over.any(axis=1)]
+    return patterns if len(patterns) > 400 else patterns[is_maximal(patterns)]

@@ -3,21 +3,97 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
+from pandas_blowfish.plan.line.nest import Layout
+from pandas_blowfish.plan.line.runs import Nested
+from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
+from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.price import Price, price_of
+from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.policy.policy import Policy
+
+SHORT = 128  # atoms up to which every strategy is searched by itself
+LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
+WHY_NOT = {Dawa.name: "needs lines that no row can leave or change"}
+
+
+class LineBuilder(Protocol):
+    """How a strategy along a line is made for a question."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+        """Yield what can be measured; `alone` where nothing else is considered."""
+
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured."""
+
+
+@dataclass(frozen=True)
+class RunsBuilder:
+    """A strategy of nested runs: the best of its layouts."""
+
+    name: str
+    layouts: Callable[[LineGraph], list[Layout]]
+
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+        """Yield the layout of least error; single cells where there is none and nothing else is left."""
+        if layouts := self.layouts(axis) or (lay_cells(axis) if alone else []):
+            layout, weights = search(axis, asked, layouts)
+            yield Nested(self.name, asked, axis, layout, weights, epsilon)
+
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+        """Return the runs that `form` describes."""
+        return Nested.from_form(self.name, asked, axis, epsilon, form)
+
+
+@dataclass(frozen=True)
+class TreeBuilder:
+    """The tree of a line, or buckets of its sums: both follow from the line."""
+
+    name: str
+    make: Callable[[Tree], Strategy]
+    leaving: bool = True  # whether rows may leave the line, or change it
+
+    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
+        """Yield the one way there is; none for a tree that would be as deep as the line is long."""
+        del alone
+        if self.leaving or not (len(axis.away) or len(axis.across)):
+            yield self.make(Tree(asked, axis, epsilon))
+
+    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
+        """Return the one way there is."""
+        del form
+        return self.make(Tree(asked, axis, epsilon))
+
+
+# what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
+STRATEGIES: list[LineBuilder] = [
+    *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
+    TreeBuilder(Tree.name, lambda tree: tree),
+    TreeBuilder(Dawa.name, Dawa, leaving=False),
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Spans:
+class Spans(Question):
     """The sums of atoms start..stop-1, asked of each line of a tally.
 
     Attributes:
@@ -82,6 +158,67 @@ class Spans:
             return pd.MultiIndex.from_frame(pd.concat(frames, axis=1))
         return pd.MultiIndex.from_product([*outer, inner])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.tally.domain.columns
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Return the names of the strategies that can be asked for."""
+        counts = self.counts.strategies if self.kind == "cells" else ()
+        return tuple(dict.fromkeys([*counts, *(each.name for each in STRATEGIES)]))
+
+    @property
+    def counts(self) -> Counts:
+        """Return the counts of the atoms themselves, as a question."""
+        return Counts(self.tally)
+
+    def price(self, policy: Policy) -> Price:
+        """Return what public facts cost these questions."""
+        return price_of(policy, self.columns, self.compact().tally)
+
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer these questions."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
+    def candidates(
+        self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
+    ) -> Iterator[Strategy]:
+        """Yield what can be measured, the simplest first.
+
+        Unless every candidate is asked for, all layouts compete in one search, and of a long line that
+        repeats itself just the best is yielded, found on a part of it: what measures runs of the whole line
+        gets no better as the line gets longer.
+        """
+        auto, cells = strategy == "auto", self.kind == "cells"
+        if cells and (auto or strategy in self.counts.strategies):
+            for plain in self.counts.candidates(policy, epsilon, strategy, every=every):
+                yield plain
+                if not auto or plain.sensitivity == 0:
+                    return
+        asked = self.compact()
+        axis = line(policy.graph.project(asked.columns), asked.tally)
+        wanted = [
+            each
+            for each in STRATEGIES
+            if strategy == each.name or (auto and is_worthwhile(each.name, axis, counts=cells))
+        ]
+        if not auto or every or axis.size <= SHORT:
+            for each in wanted:
+                yield from each.build(asked, axis, epsilon, alone=len(wanted) == 1)
+        else:
+            yield from _contest(axis, asked, epsilon, wanted)
+
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured, from the strategy's name and `form`."""
+        if strategy in self.counts.strategies and not form:
+            return self.counts.reread(policy, epsilon, strategy, form)
+        asked = self.compact()
+        axis = line(policy.graph.project(asked.columns), asked.tally)
+        made = next(each for each in STRATEGIES if each.name == strategy)
+        return made.reread(asked, axis, epsilon, form)
+
     def only(self, starts: Ints, stops: Ints) -> Spans:
         """Return other ranges of the same lines."""
         return Spans(self.tally, "ranges", (starts, stops), self.labels, self.shown)
@@ -95,7 +232,7 @@ class Spans:
         if self.kind == "all" or self.tally.condition is None:
             return self
         tally, axis = self.tally, self.axis
-        held = np.asarray(tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, self.size).any(axis=0))
+        held = np.asarray(tally.occupied.reshape(-1, self.size).any(axis=0))
         if held.all() or not held.any():
             return self
         place = np.append(0, np.cumsum(held))
@@ -161,3 +298,50 @@ class Spans:
         whole, follows = spread.weighted(np.arange(k, 0, -1, dtype=np.float64))
         whole -= float((follows**2 * spread.cuts()).sum()) / self.groups
         return ((k + 1) * each - whole) / self.per_line
+
+
+def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
+    """Tell whether a strategy may be the best.
+
+    Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
+    long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.
+    """
+    if name == Dawa.name or (counts and name == CELLS):
+        return False
+    if int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
+        return name == Tree.name
+    if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
+        return name == HIERARCHICAL  # rows leave from everywhere: sums from one end cost the most
+    return not counts or name in (ORDERED, Tree.name) or axis.size <= LONG
+
+
+def _contest(
+    axis: LineGraph, asked: Spans, epsilon: Fraction, wanted: Sequence[LineBuilder]
+) -> Iterator[Strategy]:
+    """Yield the best of the nested layouts of all strategies together, and the tree of listed edges.
+
+    Without listed edges a tree is prefix sums of blocks and single atoms: blocks with runs do better.
+    """
+    short = shorter(axis, asked)
+    part, question = short or (axis, asked)
+    runs = [each for each in wanted if isinstance(each, RunsBuilder)]
+    layouts = {layout: each.name for each in runs for layout in each.layouts(part)}
+    others = [each for each in wanted if each not in runs]
+    if layouts and axis.listed is None:
+        others = [each for each in others if each.name != Tree.name]
+    found: list[Strategy] = []
+    if layouts:
+        layout, weights = search(part, question, list(layouts))
+        found.append(Nested(layouts[layout], question, part, layout, weights, epsilon))
+    for each in others:
+        found += each.build(question, part, epsilon, alone=False)
+    if short is None:
+        yield from found
+        return
+    best = min(found, key=lambda each: each.mse)
+    if isinstance(best, Nested) and best.layout.spacing is not None:
+        yield replace(best, asked=asked, line=axis)
+        return
+    chosen = [each for each in others if each.name == best.name] or wanted
+    for each in chosen:
+        yield from each.build(asked, axis, epsilon, alone=len(wanted) == 1)

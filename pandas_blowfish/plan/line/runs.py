@@ -9,23 +9,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LONG, LineGraph, wider_line
 from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.sensitivity import stays_exact
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.line.question import Spans
+    from pandas_blowfish.plan.shape.solved import Solved
 
 PROOF = (
     "{rows} on each line: a neighbouring table moves one row along one edge of the policy. The edge that "
@@ -58,7 +64,7 @@ class Nested(OneTable):
 
     name: str
     asked: Spans
-    line: Line
+    line: LineGraph
     layout: Layout
     weights: tuple[int, ...]
     epsilon: Fraction
@@ -128,7 +134,7 @@ class Nested(OneTable):
 
     @classmethod
     def from_form(
-        cls, name: str, asked: Spans, line: Line, epsilon: Fraction, form: Mapping[str, Any]
+        cls, name: str, asked: Spans, line: LineGraph, epsilon: Fraction, form: Mapping[str, Any]
     ) -> Nested:
         """Return the measurement that `form` described."""
         return cls(name, asked, line, Layout.from_dict(form["layout"]), tuple(form["weights"]), epsilon)
@@ -155,7 +161,7 @@ class Nested(OneTable):
             return float(self.variances.mean())
         return self.asked.mean_variance(self.spread)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
         totals = exact_totals(by_line, self.line.segments, self.line.exact)
@@ -203,6 +209,28 @@ class Nested(OneTable):
         totals[exact.alone] = values[rows : rows + alone]
         noisy = values[:rows].astype(np.float64).reshape(groups, -1)
         return noisy, totals.reshape(groups, -1), values[rows + alone :].astype(np.float64)
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
+
+        return solve_lines(self, values, post, known)
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return the loss over a graph that holds the edges of the line: by runs, or pair by pair."""
+        own, wider = self.line, wider_line(graph, self.tally)
+        if np.array_equal(own.starts, wider.starts) and own.open == wider.open:
+            if not stays_exact(own.exact, wider.exact):
+                return WorstCase(None, EXACT)
+            patterns = Nest(wider, self.layout).patterns().tolist()
+            if not patterns or all(self.family_scales):
+                parts = [1 / scale for scale in self.family_scales] if patterns else []
+                losses = (
+                    sum((n * part for n, part in zip(each, parts, strict=True)), Fraction(0))
+                    for each in patterns
+                )
+                return WorstCase(max(losses, default=Fraction(0)))
+        return WorstCase(None, MANY) if self.domain.size > LONG else super().worst_case(graph)
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

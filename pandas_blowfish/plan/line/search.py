@@ -8,14 +8,17 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.axis import Line
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.variance import Spread
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.line.question import Spans
 
 FINEST = 240  # weights are whole numbers up to this
 MAX_CACHED = 256
@@ -26,7 +29,7 @@ POLISHED = 5  # layouts whose scales are optimised
 _found: OrderedDict[bytes, tuple[Layout, tuple[int, ...], float]] = OrderedDict()
 
 
-def search(line: Line, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout, tuple[int, ...]]:
+def search(line: LineGraph, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout, tuple[int, ...]]:
     """Return the layout, and the weights of its families, of least mean variance.
 
     Scales are inverses of the weights. Every layout is first tried with weights that suit its patterns
@@ -68,7 +71,7 @@ def search(line: Line, asked: Spans, layouts: Sequence[Layout]) -> tuple[Layout,
     return result[:2]
 
 
-def _key(line: Line, asked: Spans, layouts: Sequence[Layout]) -> bytes:
+def _key(line: LineGraph, asked: Spans, layouts: Sequence[Layout]) -> bytes:
     """Return a digest of everything the result depends on."""
     digest = hashlib.sha256(repr((line.size, line.groups, asked.kind, tuple(layouts))).encode())
     exact = line.exact
@@ -81,7 +84,7 @@ def _key(line: Line, asked: Spans, layouts: Sequence[Layout]) -> bytes:
     return digest.digest()
 
 
-def shorter(line: Line, asked: Spans) -> tuple[Line, Spans] | None:
+def shorter(line: LineGraph, asked: Spans) -> tuple[LineGraph, Spans] | None:
     """Return the first part of a line that repeats itself, long enough to search on; else None."""
     reach = int((line.between[:, 1] - line.between[:, 0]).max(initial=1))
     size = max(LONG, 24 * reach)
@@ -90,7 +93,7 @@ def shorter(line: Line, asked: Spans) -> tuple[Line, Spans] | None:
         return None
     between = np.minimum(line.between[line.between[:, 0] < size - 1], size - 1)
     pieces = line.pieces[:size]
-    part = Line(size, line.groups, between, line.across, line.away, None, line.exact, pieces, line.exact)
+    part = LineGraph(size, line.groups, between, line.across, line.away, None, line.exact, pieces, line.exact)
     return part, asked.cut(size)
 
 

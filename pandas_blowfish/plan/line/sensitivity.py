@@ -20,7 +20,7 @@ MAX_WORK = 500_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class LineSteps:
     """Pairs of atoms of one line, pairs of atoms of two lines, and atoms that can be left."""
 
     between: Ints
@@ -28,7 +28,7 @@ class Steps:
     away: Ints
 
 
-def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> Steps | None:
+def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> LineSteps | None:
     """Return the steps along a line, or None where this graph has no closed form for them.
 
     Args:
@@ -45,7 +45,7 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
     tables = (moves.between, moves.across, moves.leave)
     if graph.size * sum(len(np.unique(table, axis=0)) for table in tables) > MAX_WORK:
         return None
-    star = graph._star() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
+    star = graph.missing_edges() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
     inside = classes[: inner.size]
     between = np.concatenate(
         [*_pairs(reached, inside, moves.between), _allowed(star, classes, moves.between)]
@@ -59,7 +59,7 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
         leaves[here[reached(here, np.flatnonzero(allowed[inside]))[2]]] = True
     for one, two in ((star[:, 0], star[:, 1]), (star[:, 1], star[:, 0])):
         leaves[one[moves.leave[classes[one], classes[two]]]] = True
-    return Steps(_atoms(between, marks), _atoms(across, marks), np.unique(marks[leaves & (marks >= 0)]))
+    return LineSteps(_atoms(between, marks), _atoms(across, marks), np.unique(marks[leaves & (marks >= 0)]))
 
 
 def straight(graph: SecretGraph) -> SecretGraph:

@@ -1,25 +1,29 @@
-"""Cumulative counts of lines moved to known sums, each as far as its error goes along with theirs.
+"""From noisy sums along lines to answers: least squares, known sums, counts that never fall.
 
-Free post-processing: never sees rows.
+Post-processing, which costs nothing: never sees rows.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.given import Family, Given
+from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
+from pandas_blowfish.plan.line.least_squares import estimate
+from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
+from pandas_blowfish.plan.shape.agree import agree
+from pandas_blowfish.plan.shape.monotone import monotone
+from pandas_blowfish.plan.shape.one_thread import one_thread
+from pandas_blowfish.plan.shape.simplex import shape
+from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.threads import one_thread
 
-if TYPE_CHECKING:
-    from pandas_blowfish.plan.line.dawa import Dawa
-    from pandas_blowfish.plan.line.runs import Nested
-    from pandas_blowfish.plan.line.tree import Tree
+LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
 
 
 def from_tree(tree: Tree, values: Ints) -> Floats:
@@ -155,3 +159,117 @@ def _variances(measurement: Nested | Tree | Dawa, places: NDArray[np.int64]) -> 
     asked = made.asked.only(starts, stops)
     found = asked.variances(made.spread) if isinstance(made, Nested) else replace(made, asked=asked).variances
     return found.reshape(made.line.groups, len(positions), len(places))
+
+
+def solve_lines(
+    measurement: Nested | Tree | Dawa, values: Ints, post: bool | str, given: Given | None
+) -> Solved:
+    """Return answers along lines: the unbiased ones, or of cumulative counts that never fall."""
+    asked = measurement.asked
+    noisy = _pinned(measurement.line, _positions(measurement, values))
+    most = None if measurement.line.open else float(noisy[:, -1].max())
+    families = given.over(measurement.tally) if given else []
+    if not post and not families:
+        return Solved(asked.answers(noisy), (0.0, 0.0), most)
+    if families:
+        answers = without_dust(asked.answers(_agreed(measurement, noisy, families, positive=bool(post))))
+    else:
+        answers = asked.answers(_shaped(measurement, noisy))
+    answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
+    return moved_from(asked.answers(noisy), answers, most)
+
+
+def _agreed(
+    measurement: Nested | Tree | Dawa, noisy: Floats, families: list[Family], *, positive: bool
+) -> Floats:
+    """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
+    known = [*families, _exact(measurement, noisy)]
+    found = conditioned(measurement, noisy, System.made(known, noisy[:, 1:].size))
+    positions, left = (noisy, None) if found is None else found
+    spread: Floats | None = None
+    listed = isinstance(measurement, (Tree, Dawa)) and measurement.line.listed is not None
+    if positive and not listed:
+        positions = _shaped(measurement, _pinned(measurement.line, positions), left)
+        spread = np.diff(positions, axis=1).ravel()
+        spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
+    counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
+    return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+
+
+def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
+    if isinstance(measurement, Dawa):
+        return from_buckets(measurement, values)
+    if isinstance(measurement, Tree):
+        return from_tree(measurement, values)
+    noisy, totals, shared = measurement.split(values)
+    if measurement.layout.mirrored:
+        totals = totals[:, ::-1]
+    return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
+
+
+def _pinned(line: LineGraph, positions: Floats) -> Floats:
+    """Make the ends of segments with exact totals whole again, which sums of floats are not quite."""
+    if not line.open:
+        ends = np.append(line.starts[1:], line.size)
+        positions[:, ends] = np.rint(positions[:, ends])
+    return positions
+
+
+def _exact(measurement: Nested | Tree | Dawa, positions: Floats) -> Family:
+    """Return the exact totals of segments, or of pieces where edges are listed, as positions have them."""
+    line, counts = measurement.line, np.diff(positions, axis=1).ravel()
+    listed = isinstance(measurement, (Tree, Dawa)) and line.listed is not None
+    parts, exact = (line.pieces, line.piece_exact) if listed else (line.segments, line.exact)
+    many = int(parts.max(initial=-1)) + 1
+    part = (parts + np.arange(line.groups)[:, None] * many).ravel()
+    shared = np.where(exact.total_of >= 0, len(exact.alone) + exact.total_of, -1)[part]
+    key = np.where(exact.alone[part], part, shared)
+    _, total_of = np.unique(key, return_inverse=True)
+    total_of = total_of.reshape(-1) - int((key < 0).any())
+    totals = np.bincount(total_of[total_of >= 0], counts[total_of >= 0])
+    return Family(total_of, np.maximum(np.rint(totals), 0.0))
+
+
+def _shaped(measurement: Nested | Tree | Dawa, positions: Floats, left: Floats | None = None) -> Floats:
+    """Return cumulative counts that never fall and agree with exact totals of segments, or of pieces.
+
+    `left` is how much each position varies, where known sums have changed that.
+    """
+    line = measurement.line
+    if isinstance(measurement, (Tree, Dawa)) and line.listed is not None:
+        exact, counts = _exact(measurement, positions), np.diff(positions, axis=1).ravel()
+        fit = shape(counts, exact.labels, exact.totals).counts.reshape(line.groups, -1)
+        return np.concatenate([np.zeros((line.groups, 1)), np.cumsum(fit, axis=1)], axis=1)
+    weights: Floats | None = None
+    if left is not None:
+        weights = _inverted(left)
+    elif isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
+        every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
+        weights = np.append(1.0, _inverted(every.variances(measurement.spread)[: line.size]))
+    alone = line.exact.alone.reshape(line.groups, -1)
+    return _agreeing(
+        line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
+    )
+
+
+def _inverted(spread: Floats) -> Floats:
+    """Return weights of inverse variance."""
+    return np.asarray(1 / np.maximum(spread, max(1e-9 * float(spread.max(initial=0)), 1e-200)))
+
+
+def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -> Floats:
+    """Move segments that share an exact total with other lines so that they add up to it again."""
+    inside = total_of >= 0
+    if not inside.any():
+        return shaped
+    ends = np.append(starts[1:], shaped.shape[1] - 1)
+    wanted = (positions[:, ends] - positions[:, starts]).ravel()
+    found = (shaped[:, ends] - shaped[:, starts]).ravel()
+    goal = np.maximum(np.bincount(total_of[inside], wanted[inside]), 0.0)
+    total = np.where(inside, shape(found, total_of, goal).counts, found)
+    sizes = np.tile(ends - starts, len(shaped))
+    factor = np.divide(total, found, out=np.zeros(len(found)), where=found > 0)
+    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is dealt out evenly
+    parts = np.repeat(np.arange(len(found)), sizes)
+    steps = (np.diff(shaped, axis=1).ravel() * factor[parts] + extra[parts]).reshape(len(shaped), -1)
+    return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)

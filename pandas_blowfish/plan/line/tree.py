@@ -6,23 +6,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.line.axis import Line
-from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.line.axis import LONG, LineGraph
+from pandas_blowfish.plan.loss import MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shifted, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
+from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.graph.secret_graph import matrix
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.line.question import Spans
+    from pandas_blowfish.plan.shape.solved import Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +159,7 @@ class Forest:
             active = active[a[active] != b[active]]
 
 
-def forest(line: Line) -> Forest:
+def forest(line: LineGraph) -> Forest:
     """Return the forest of a line: breadth first where edges are listed, else reds and their blocks.
 
     Along a line whose atoms are joined up to a reach, reds lie a reach apart, each joined to the one
@@ -231,7 +236,7 @@ class Tree(OneTable):
     """
 
     asked: Spans
-    line: Line
+    line: LineGraph
     epsilon: Fraction
 
     name = "tree"
@@ -372,7 +377,7 @@ class Tree(OneTable):
         roots = float((self.root_variances * holding).sum()) / self.line.groups
         return (self._crossing.all_ranges() + roots) / self.asked.per_line
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         by_line = counts.reshape(self.line.groups, -1)
         totals = exact_totals(by_line, self.line.pieces, self.line.piece_exact)
@@ -411,12 +416,22 @@ class Tree(OneTable):
         found, (group, atom) = [], np.divmod(bins, self.line.size)
         for column in np.flatnonzero(bins >= 0).tolist():
             own = self._row_of[self.forest.above(int(atom[column]))]
-            rows = shifted(own, int(group[column]) * len(self.rows))
+            rows = shift_rows(own, int(group[column]) * len(self.rows))
             found.append((np.full(len(rows), columns[column]), rows, np.full(len(rows), sign)))
         part = np.where(bins < 0, -1, group * (int(self.line.pieces.max(initial=-1)) + 1))
         part = np.where(bins < 0, -1, part + self.line.pieces[np.maximum(atom, 0)])
         totals = exact_rows(part, self.line.piece_exact, self.line.groups * len(self.rows))
         return [*found, (columns, totals, np.full(len(columns), sign))]
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
+
+        return solve_lines(self, values, post, known)
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return the loss over a graph that holds the edges of the line, pair by pair."""
+        return WorstCase(None, MANY) if self.domain.size > LONG else super().worst_case(graph)
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

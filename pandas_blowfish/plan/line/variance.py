@@ -137,7 +137,7 @@ def _pivots(diagonal: Floats, off: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranged:
+class RangeVariances:
     """The variances of ranges on a line, and how they follow their segments' totals.
 
     Attributes:
@@ -235,7 +235,7 @@ class Spread:
             cut[inside] = (own**2 / together[total_of])[inside]
         return cut[:, ::-1] if nest.layout.mirrored else cut
 
-    def ranges(self, starts: Ints, stops: Ints) -> Ranged:
+    def ranges(self, starts: Ints, stops: Ints) -> RangeVariances:
         """Return the variances of the sums of atoms start..stop-1 (stop > start)."""
         nest = self.nest
         if nest.layout.mirrored:
@@ -247,7 +247,7 @@ class Spread:
             i, j, low, high, rest = _ascend(level, up, below, (i, j, low, high, rest))
         return self._along(i, j, low, high, rest)
 
-    def _along(self, i: Ints, j: Ints, low: Floats, high: Floats, rest: Floats) -> Ranged:
+    def _along(self, i: Ints, j: Ints, low: Floats, high: Floats, rest: Floats) -> RangeVariances:
         """Combine the parts of ranges in blocks i and j with the chain of prefixes."""
         chain, parent = self.chain, self.nest.blocks.parent
         start, end, one = parent[i], parent[j], i == j
@@ -267,9 +267,9 @@ class Spread:
         totals = np.append(0.0, np.cumsum(chain.variance[chain.last]))
         base += np.where(inside, 0.0, totals[end] - totals[np.minimum(start + 1, end)])
         if chain.fixed:
-            return Ranged(base, start, end, np.zeros(len(i)), np.zeros(len(i)))
+            return RangeVariances(base, start, end, np.zeros(len(i)), np.zeros(len(i)))
         follows = [sum((c * chain.share[p] for p, c in part), np.zeros(len(i))) for part in (first, second)]
-        return Ranged(
+        return RangeVariances(
             base,
             start,
             end,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,15 +20,18 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.linear.atoms import Atoms, indicator
 from pandas_blowfish.plan.linear.estimator import Estimator, estimator
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 IDENTITY, DIRECT, OPTIMISED = "identity", "direct", "optimised"
 MAX_DENSE = 768  # atoms, and rows, up to which all rows are used for every answer
@@ -204,7 +207,7 @@ class Linear(OneTable):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts, clamped to +-2^61."""
         held = self.atoms.counts(counts)
         return np.concatenate([weighed(self.rows, held), self.atoms.totals(held)])
@@ -222,6 +225,12 @@ class Linear(OneTable):
 
         rows = vstack([self.rows, self.atoms.total_rows], format="csc").astype(np.int64)
         return hstack([rows, csc_array((rows.shape[0], 1), dtype=np.int64)], format="csc")
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.linear.solve import from_rows  # here: solving needs the strategies
+
+        return from_rows(self, values, post, known)
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

@@ -157,7 +157,7 @@ def gather(graph: RecordGraph, tally: Tally, matrix: Any) -> Atoms:
     cells = matrix.shape[1]
     groups = tally.size // cells
     classes = np.tile(column_classes(matrix), groups) + np.repeat(np.arange(groups) * (cells + 1), cells)
-    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    occupied = tally.occupied
     exact = exact_parts(graph, tally)
     part = np.where(exact.total_of >= 0, exact.total_of + 2, np.where(exact.alone, 1, 0))
     _, joint = np.unique(classes * (exact.totals + 2) + part, return_inverse=True)

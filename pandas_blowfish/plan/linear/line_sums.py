@@ -19,7 +19,7 @@ SEARCHED = 1 << 15  # weights that a search for the best layout looks at
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Spans):
+class LineSums(Spans):
     """Sums of atoms times whole numbers, of each line.
 
     Attributes:
@@ -73,7 +73,7 @@ class Weighted(Spans):
         moved = abs(by_atom[:, inner] - by_atom[:, inner - 1]).sum(axis=1)
         return np.asarray(np.asarray(moved).ravel() == 0)
 
-    def sampled(self) -> Weighted:
+    def sampled(self) -> LineSums:
         """Return few queries with nearly the same mean variance, for searches: all, their factor, or some."""
         from scipy.sparse import csr_array
 
@@ -86,7 +86,7 @@ class Weighted(Spans):
             rows = csr_array(factor[values > 1e-12 * values.max(initial=0.0)])
         elif self.per_line > most:
             rows = rows[np.linspace(0, self.per_line - 1, most).astype(np.int64)]
-        return Weighted(self.tally, self.kind, self.given, self.labels, self.shown, rows)
+        return LineSums(self.tally, self.kind, self.given, self.labels, self.shown, rows)
 
 
 def weighted_rows(spread: Spread, weights: Floats) -> tuple[Floats, Floats]:

@@ -13,9 +13,8 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.choose import NESTED
-from pandas_blowfish.plan.line import cells
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.search import search
 from pandas_blowfish.plan.linear.atom_rows import (
@@ -28,10 +27,10 @@ from pandas_blowfish.plan.linear.atom_rows import (
     unpacked,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
-from pandas_blowfish.plan.linear.line_sums import Weighted, numbered
+from pandas_blowfish.plan.linear.line_sums import LineSums, numbered
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -39,7 +38,7 @@ MAX_OPTIMISED = 256  # atoms up to which rows are searched for numerically
 MAX_WOVEN = 200_000_000  # queries times atoms of a line up to which nests are looked at
 MAX_WEIGHT = 1 << 20  # numbers of queries up to which rows are combined of them
 BETTER = 0.99  # of the best structured error: what is less of a gain is not worth keeping a matrix for
-LINES = tuple(name for name in NESTED if name != cells.NAME)
+LINES = tuple(name for name in LAYOUTS if name != CELLS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +82,13 @@ class Queries(Question):
         """Return the index of the answers: groups outermost, then the number of the query."""
         return numbered(self.tally.binnings[: self.groups], self.matrix.shape[0])
 
+    def stated_matrix(self) -> Any:
+        """Return the queries as the caller wrote them."""
+        return self.matrix
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield what can be measured, the simplest first; of rows searched for only what is much better."""
         atoms = self._atoms(policy)
         auto = strategy == "auto"
@@ -94,7 +97,7 @@ class Queries(Question):
             name = IDENTITY if auto or strategy in LINES else strategy
             yield self._linear(name, atoms, rows, epsilon, {"rows": "none"})
             return
-        found: list[Measurement] = []
+        found: list[Strategy] = []
         if auto or strategy == IDENTITY:
             found.append(self._identity(atoms, epsilon))
         if auto or strategy == DIRECT:
@@ -120,9 +123,7 @@ class Queries(Question):
             if not auto or every or best.mse < BETTER * min(each.mse for each in found):
                 yield best
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement that an earlier release made, from its name and `form`."""
         if "layout" in form:
             asked, axis = self._lined(policy)[form["covered"]]
@@ -197,11 +198,11 @@ class Queries(Question):
         labels = woven.tally.marks[self.axis]
         lines = np.arange(woven.line.groups)[:, None] * woven.line.size
         of_bin = np.where(labels < 0, size, labels + lines).ravel()  # what the line leaves out is zeros
-        rows = np.column_stack([woven.measured(one) for one in np.eye(size, dtype=np.int64)])
+        rows = np.column_stack([woven.apply(one) for one in np.eye(size, dtype=np.int64)])
         scales = np.array([float(scale) for scale in woven.scales])
         rows = rows[scales > 0] / scales[scales > 0][:, None]
         rows = np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
-        occupied = self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+        occupied = self.tally.occupied
         both = np.unique(np.column_stack([atoms.of_bin, of_bin])[occupied], axis=0)
         over = np.zeros((len(rows), atoms.count + 1))  # the last is what no atom holds
         over[:, both[:, 0]] = rows[:, both[:, 1]]
@@ -229,7 +230,7 @@ class Queries(Question):
             ways[False] = (frozen(fewer), by_cell[:, first[held]].tocsr())
         return ways
 
-    def _lined(self, policy: Policy) -> dict[bool, tuple[Weighted, Line]]:
+    def _lined(self, policy: Policy) -> dict[bool, tuple[LineSums, LineGraph]]:
         """Return the questions along the column, and the lines they are asked of."""
         found = {}
         tally, axis = self.tally, self.axis
@@ -244,7 +245,7 @@ class Queries(Question):
             fewer = Tally(binnings, tally.shown, tally.condition)
             mark = np.frombuffer(self.digest, dtype=np.int64)
             labelled = partial(pd.RangeIndex, weights.shape[0])
-            asked = Weighted(fewer, "ranges", (mark, mark), labelled, None, weights)
+            asked = LineSums(fewer, "ranges", (mark, mark), labelled, None, weights)
             found[covered] = (asked, line(graph, fewer))
         return found
 
@@ -257,7 +258,7 @@ class Queries(Question):
                 continue  # totals of pieces that are no runs are kept by the others
             layouts: dict[Layout, str] = {}
             for name in names:
-                listed = NESTED[name](axis) or (cells.layouts(axis) if len(names) == 1 else [])
+                listed = LAYOUTS[name](axis) or (lay_cells(axis) if len(names) == 1 else [])
                 layouts |= dict.fromkeys(listed, name)
             groups = [list(layouts)]
             if apart:
@@ -273,7 +274,7 @@ def _occupied(tally: Tally, labels: Ints, weights: Any) -> tuple[Ints, Any]:
     """Return runs and the queries over them without the runs that a filter leaves empty everywhere."""
     if tally.condition is None:
         return labels, weights
-    cells = tally.sieve.occupied(tally.marks, tally.shape).reshape(-1, len(labels)).any(axis=0)
+    cells = tally.occupied.reshape(-1, len(labels)).any(axis=0)
     held = np.zeros(weights.shape[1], dtype=bool)
     held[labels[cells & (labels >= 0)]] = True
     place = np.append(np.where(held, np.cumsum(held) - 1, -1), -1)

@@ -9,9 +9,10 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.line.solve import steady_inverse
+from pandas_blowfish.plan.line.solve import solve_lines, steady_inverse
 from pandas_blowfish.plan.linear.atom_rows import Linear, multiples
 from pandas_blowfish.plan.linear.atoms import indicator
+from pandas_blowfish.plan.linear.woven import Woven
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
@@ -162,3 +163,10 @@ def _signed(measurement: Linear, answers: Floats) -> Floats:
     least = np.asarray(queries.min(axis=1).toarray()).ravel()
     most = np.asarray(queries.max(axis=1).toarray()).ravel()
     return np.clip(answers, np.where(least >= 0, 0.0, -np.inf), np.where(most <= 0, 0.0, np.inf))
+
+
+def solve_woven(measurement: Woven, values: Ints, post: bool | str, given: Given | None) -> Solved:
+    """Return weighted sums along lines; those of exact totals are whole."""
+    found = solve_lines(measurement, values, post, given)
+    answers = np.where(measurement.variances > 0, found.answers, np.rint(found.answers))
+    return Solved(answers, found.shift)

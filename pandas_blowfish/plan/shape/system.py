@@ -12,7 +12,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.linear.atoms import indicator
-from pandas_blowfish.plan.threads import one_thread
+from pandas_blowfish.plan.shape.one_thread import one_thread
 
 CLOSE = 1e-11  # of the rows, or of 1: what is left of a gap
 DENSE = 256  # known sums up to which their equations are solved by dense algebra

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
-from pandas_blowfish.plan.line.hierarchical import branchings
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.line.layouts import branchings
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
-from pandas_blowfish.plan.tables.level_search import Leveled, search
-from pandas_blowfish.plan.tables.levels import Levels
+from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_ANSWERS, Binning, Tally
@@ -37,6 +36,11 @@ IDENTITY, HIERARCHICAL, MESH = "identity", "hierarchical", "mesh"
 MAX_TABLES = 300  # combinations of levels that are considered together
 MAX_DEPTH = 5
 FILLED, FEW = 4, 10**6  # leaves that filling segments up may lead to: so many times the atoms, or so many
+
+
+WHY_NOT = {
+    Mesh.name: "needs boxes of two columns, and edges that change nothing else and lead nowhere else",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +202,19 @@ class Boxes(Question):
             worst = int(np.argmax(waste))
             segments = [each * 0 if n == worst else each for n, each in enumerate(segments)]
 
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield counts of cells, of nodes of several levels, and the mesh of a joint threshold."""
         moves, segments = changes(self.graph(policy), self.whole), self.segments(policy)
         auto = strategy == "auto"
         self._check(segments)
         flat = self._flat(segments)
-        counted = Leveled(self, tuple(self._ladders(segments, flat)), moves)
+        counted = BoxLevels(self, tuple(self._ladders(segments, flat)), moves)
         if not counted.effects:  # everything is exact
             yield self._made(IDENTITY if auto else strategy, policy, moves, epsilon, flat, [])
             return
@@ -215,7 +223,7 @@ class Boxes(Question):
             yield self._made(IDENTITY, policy, moves, epsilon, flat, [(finest, 1)])
         if strategy == HIERARCHICAL or auto:
             shapes = list(self._shapes(segments))
-            tried = [search(Leveled(self, tuple(self._ladders(segments, each)), moves)) for each in shapes]
+            tried = [search(BoxLevels(self, tuple(self._ladders(segments, each)), moves)) for each in shapes]
             order = np.argsort([each.error() for each in tried], kind="stable") if len(tried) > 1 else [0]
             found = [(*tried[place].tables(), shapes[place]) for place in order[:2]]
             tables, _, shape = min(found, key=lambda each: each[1])
@@ -225,9 +233,7 @@ class Boxes(Question):
             if woven is not None:
                 yield woven
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement that a form describes."""
         if strategy == MESH and "lines" in form:
             return Mesh.from_form(self, self.graph(policy), epsilon, form)
@@ -246,7 +252,7 @@ class Boxes(Question):
         tables: Sequence[tuple[tuple[int, ...], int]],
     ) -> Levels:
         ladders = self._ladders(self.segments(policy), radices)
-        return Levels(name, Leveled(self, tuple(ladders), moves), tuple(radices), tuple(tables), epsilon)
+        return Levels(name, BoxLevels(self, tuple(ladders), moves), tuple(radices), tuple(tables), epsilon)
 
     def _ladders(self, segments: Sequence[Ints], radices: Sequence[tuple[int, ...]]) -> list[Ladder]:
         made = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_loss, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
 
 PROOF = (
     "Counts of bins: a neighbouring table moves one row along one edge of the policy, which changes the "
@@ -52,6 +56,7 @@ class Identity(OneTable):
 
     name = "identity"
     proof_id = "identity"
+    tolerance = 1.02  # whole numbers with exact intervals: kept unless something is this much better
 
     @classmethod
     def build(cls, graph: RecordGraph, tally: Tally, epsilon: Fraction) -> Identity:
@@ -106,7 +111,7 @@ class Identity(OneTable):
         """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
         shared = self.parts.total_of >= 0
         totals = np.zeros(self.parts.totals, dtype=np.int64)
@@ -117,11 +122,17 @@ class Identity(OneTable):
         """Return the columns of the matrix at some cells: a bin, and the total that it belongs to."""
         bins = self.tally.bins_at(cells)
         total = np.where(bins < 0, -1, self.parts.total_of[bins])
-        return columns_from([(bins, 1), (shifted(total, self.tally.size), 1)], len(self.scales))
+        return columns_from([(bins, 1), (shift_rows(total, self.tally.size), 1)], len(self.scales))
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
-        """Return what is lost over a graph that holds all edges this was planned under; None if unbounded."""
-        return counts_loss(self.tally, self.parts, self.scale, graph)
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.tables.solve import solve_counts  # here: solving needs the strategies
+
+        return solve_counts(self, values, post, known)
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return what is lost over a graph that holds all edges this was planned under."""
+        return WorstCase.or_exact(counts_loss(self.tally, self.parts, self.scale, graph))
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""

@@ -8,7 +8,7 @@ cell is its count and what flows in less what flows out, so inside a box everyth
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,18 +20,23 @@ import pandas as pd
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
+from pandas_blowfish.plan.loss import WorstCase
+from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, sparse_from
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tables.mesh_lines import PARTS, Crossings, Lines, crossings, lines_along, sides
+from pandas_blowfish.plan.tables.mesh_lines import PARTS, Crossings, MeshLines, crossings, lines_along, sides
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
     from pandas_blowfish.plan.tables.boxes import Boxes
 
+SPREAD = "its noise is spread over a mesh"
 FINE = 1_000  # what the whole weights of the first kind of lines add up to, nearly
 MAX_DEPTH = 5
 MAX_NOISES = 5 * 10**7  # rows of noise beyond which a mesh is not considered
@@ -46,7 +51,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class Mesh(OneRound):
     """Noisy cells of two columns, for every combination of public groups.
 
     Attributes:
@@ -69,7 +74,7 @@ class Mesh:
 
     question: Boxes
     crossings: Crossings
-    lines: tuple[Lines, Lines]
+    lines: tuple[MeshLines, MeshLines]
     epsilon: Fraction
 
     name = "mesh"
@@ -86,7 +91,7 @@ class Mesh:
         lines = []
         for place, own in zip((1, 0), form["lines"], strict=True):
             along = question.along(place, tuple(own["radices"]))
-            lines.append(Lines(along, tuple(own["weights"]), np.array(own["shares"], dtype=np.int64)))
+            lines.append(MeshLines(along, tuple(own["weights"]), np.array(own["shares"], dtype=np.int64)))
         return cls(question, found, (lines[0], lines[1]), epsilon)
 
     @property
@@ -171,11 +176,11 @@ class Mesh:
         """Return D, by which counts and flows are multiplied so that all is in whole numbers."""
         return PARTS * math.lcm(self.lines[0].along.leaves, self.lines[1].along.leaves)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return D times the count of every cell."""
         return counts * self.whole
 
-    def mapped(self, noise: Ints) -> Ints:
+    def spread_noise(self, noise: Ints) -> Ints:
         """Return (D R) z: what the noise of all nodes adds to D times each cell."""
         groups, first, second = self.shape
         sizes = [many * sum(each.sizes) for many, each in zip(self.counts_of_lines, self.lines, strict=True)]
@@ -217,8 +222,34 @@ class Mesh:
         for row in range(rows):
             one = np.zeros(rows, dtype=np.int64)
             one[row] = 1
-            parts.append(csr_array(self.mapped(one)[:, None]))
+            parts.append(csr_array(self.spread_noise(one)[:, None]))
         return hstack(parts, format="csr")
+
+    @property
+    def values(self) -> int:
+        """Return the number of cells: the noise itself is not handed out."""
+        return math.prod(self.shape)
+
+    @property
+    def drawn_scales(self) -> list[Fraction]:
+        """Return the scales of the noise times what it is multiplied by."""
+        return [scale * self.whole for scale in self.scales.values]
+
+    def loss_over(self, edges: Callable[[], Ints]) -> Fraction:
+        """Return the largest loss over edges, from the shifts of the noise that make up for each."""
+        self.matrix()  # refused where there are too many cells
+        return mesh_loss(self, edges())
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        """Return nothing known: no shift of the noise makes up for longer moves."""
+        del graph
+        return WorstCase(None, SPREAD)
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.tables.solve_boxes import solve_mesh  # here: solving needs the strategies
+
+        return solve_mesh(self, values, post, known)
 
     def shifts(self, start: int, end: int) -> Ints:
         """Return by how much each row of noise must move to make up for a row moving between two cells.
@@ -312,7 +343,7 @@ def mesh_loss(measurement: Mesh, edges: Ints) -> Fraction:
         shift = measurement.shifts(*ends)
         move = np.zeros(math.prod(measurement.shape), dtype=np.int64)
         move[ends[0]], move[ends[1]] = measurement.whole, -measurement.whole
-        if min(ends) < 0 or (measurement.mapped(shift) != move).any():
+        if min(ends) < 0 or (measurement.spread_noise(shift) != move).any():
             raise AssertionError("a move is not a shift of the noise")
         moved = np.flatnonzero(shift)
         seen[ends] = sum((abs(int(shift[row])) / scales[row] for row in moved), Fraction(0))
@@ -326,7 +357,7 @@ def mesh(question: Boxes, graph: RecordGraph, epsilon: Fraction) -> Mesh | None:
         return None
     lines, errors = [], []
     for kind in (0, 1):
-        best: tuple[float, Lines] | None = None
+        best: tuple[float, MeshLines] | None = None
         for radices in branchings(int(question.atoms[question.groups + 1 - kind].max()) + 1)[:MAX_DEPTH]:
             along = question.along(1 - kind, radices)
             many, norms = sides(question, found, kind, along)
@@ -341,7 +372,9 @@ def mesh(question: Boxes, graph: RecordGraph, epsilon: Fraction) -> Mesh | None:
     return woven if woven.noises <= MAX_NOISES else None
 
 
-def _balanced(first: Lines, second: Lines, errors: list[float], found: Crossings) -> tuple[Lines, Lines]:
+def _balanced(
+    first: MeshLines, second: MeshLines, errors: list[float], found: Crossings
+) -> tuple[MeshLines, MeshLines]:
     """Return both kinds of lines with weights that share epsilon best."""
     sums = [sum(first.weights), sum(second.weights)]
     best: tuple[float, float] | None = None

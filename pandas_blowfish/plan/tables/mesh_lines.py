@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.pareto import maximal
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.ladder import Ladder
 from pandas_blowfish.plan.tables.sensitivity import changes
 from pandas_blowfish.plan.tables.weights import best_weights
@@ -139,7 +139,7 @@ PARTS = 64  # shares of levels in an effect are multiples of 1 / PARTS
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class MeshLines:
     """The lines across one column: nodes along the other one, and how their noise is combined.
 
     Attributes:
@@ -205,13 +205,13 @@ class Lines:
                 out -= np.repeat(mean * above, self.along.leaves // above, axis=-1)
         return out[..., : len(self.along.leaf_of)]
 
-    def scaled(self, factor: float) -> Lines:
+    def scaled(self, factor: float) -> MeshLines:
         """Return the same lines with other weights in nearly the same proportions."""
         weights = tuple(max(1, round(factor * weight)) if weight else 0 for weight in self.weights)
-        return Lines(self.along, weights, self.shares)
+        return MeshLines(self.along, weights, self.shares)
 
 
-def lines_along(along: Ladder, worth: Floats) -> tuple[Lines, float]:
+def lines_along(along: Ladder, worth: Floats) -> tuple[MeshLines, float]:
     """Return the best weights of levels along a line, and their error at a loss of 1.
 
     Args:
@@ -228,4 +228,4 @@ def lines_along(along: Ladder, worth: Floats) -> tuple[Lines, float]:
     shares = np.floor(PARTS * precise / precise.sum(axis=0)).astype(np.int64)
     for effect in range(along.levels):  # what rounding left goes to the level that tells most
         shares[int(np.argmax(precise[:, effect])), effect] += PARTS - int(shares[:, effect].sum())
-    return Lines(along, tuple(int(each) for each in weights), shares), error
+    return MeshLines(along, tuple(int(each) for each in weights), shares), error

@@ -1,4 +1,4 @@
-"""Several marginals asked together: tables over sets of columns that share a filter. Never sees rows."""
+"""Counts of the bins of one table, and several marginals asked together. Never sees rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.price import Price, price_of
+from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, optimised
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tables.residual import Residual, Table
+from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
-from pandas_blowfish.plan.threads import one_thread
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -31,6 +32,57 @@ from pandas_blowfish.policy.policy import Policy
 Places = tuple[int, ...]
 MAX_JOINT = 10**6  # cells of one table over all columns that is considered
 EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
+
+# what can be measured for a table of counts, the simplest first: a class with `name` and
+# `build(graph, tally, epsilon)`; to add a strategy, add its class here
+STRATEGIES: list[Any] = [Identity]
+
+WHY_NOT = {
+    JOINT: "is one of the tables asked for, or has too many cells",
+    RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Counts(Question):
+    """How many rows lie in each bin of a tally."""
+
+    tally: Tally
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return every column that is looked at, those of filters and groups included."""
+        return self.tally.domain.columns
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Return the names of the strategies that can be asked for."""
+        return tuple(each.name for each in STRATEGIES)
+
+    def price(self, policy: Policy) -> Price:
+        """Return what public facts cost these counts."""
+        return price_of(policy, self.columns, self.tally)
+
+    def candidates(
+        self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
+    ) -> Iterator[Strategy]:
+        """Yield what can be measured, the simplest first; nothing more once all counts are exact."""
+        del every
+        graph = policy.graph.project(self.columns)
+        for each in STRATEGIES:
+            if strategy in ("auto", each.name):
+                found: Strategy = each.build(graph, self.tally, epsilon)
+                yield found
+                if found.sensitivity == 0:
+                    return
+
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured: the bins determine it."""
+        del form
+        graph = policy.graph.project(self.columns)
+        made = next((each for each in STRATEGIES if each.name == strategy), Identity)
+        found: Strategy = made.build(graph, self.tally, epsilon)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +188,7 @@ class Marginals(Question):
         if self.condition is None:
             return None
         own = self.table(places)
-        found = own.sieve.occupied(own.marks, own.shape).reshape([self.sizes[place] for place in places])
+        found = own.occupied.reshape([self.sizes[place] for place in places])
         return None if found.all() else found
 
     def table(self, places: Places, parts: Sequence[Ints] | None = None) -> Tally:
@@ -184,9 +236,13 @@ class Marginals(Question):
         secret = tuple(bool(each) for each in np.logical_or.reduce(moves.patterns, axis=0))
         return Cover(self.sizes, tuple(often.items()), parts, moves, secret)
 
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield the asked tables with even scales, one joint table, and the best tables and scales found."""
         auto = strategy == "auto"
         one = len(self.asked) == 1
@@ -205,24 +261,24 @@ class Marginals(Question):
             yield made(RESIDUAL if auto else strategy, [])
             return
         if not one and (auto or strategy == EVEN):
-            yield made(EVEN, [Table(each, (), 1) for each in self.sets])
+            yield made(EVEN, [WeightedTable(each, (), 1) for each in self.sets])
         whole = tuple(sorted(set(itertools.chain.from_iterable(self.asked))))
         size = math.prod(self.sizes[place] for place in whole)
         joint = size <= MAX_JOINT and whole not in self.sets
         if joint and not one and (strategy == JOINT or (auto and every)):
-            yield made(JOINT, [Table(whole, (), 1)])
+            yield made(JOINT, [WeightedTable(whole, (), 1)])
         if auto or strategy == RESIDUAL:
             with one_thread():
-                tables = [Table(*each) for each in optimised(cover)]
+                tables = [WeightedTable(*each) for each in optimised(cover)]
             yield made(RESIDUAL, tables)
 
-    def reread(
-        self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
-    ) -> Measurement:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return the measurement whose tables a form lists."""
         if strategy == Identity.name:
             return self._plain(policy, epsilon)
-        tables = [Table(tuple(places), tuple(folded), weight) for places, folded, weight in form["tables"]]
+        tables = [
+            WeightedTable(tuple(places), tuple(folded), weight) for places, folded, weight in form["tables"]
+        ]
         return self._measured(policy, self.cover(policy), epsilon, strategy, tables)
 
     def _plain(self, policy: Policy, epsilon: Fraction) -> Identity:
@@ -232,7 +288,7 @@ class Marginals(Question):
         return Identity.build(policy.graph.project(counted.domain.columns), counted, epsilon)
 
     def _measured(
-        self, policy: Policy, cover: Cover, epsilon: Fraction, name: str, tables: Sequence[Table]
+        self, policy: Policy, cover: Cover, epsilon: Fraction, name: str, tables: Sequence[WeightedTable]
     ) -> Residual:
         groups = None if cover.changes.leaves else self.groups(policy)
         return Residual(name, self, tuple(tables), cover, groups, epsilon)

@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.query_rows import columns_from, shifted, tables_matrix
+from pandas_blowfish.plan.query_rows import columns_from, shift_rows, tables_matrix
 from pandas_blowfish.plan.tables.cover import Cover
-from pandas_blowfish.plan.tables.scaling import Weighted
+from pandas_blowfish.plan.tables.effects import EffectTables
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 
 if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
     from pandas_blowfish.plan.tables.question import Marginals
 
 Places = tuple[int, ...]
 
 
-class Table(NamedTuple):
+class WeightedTable(NamedTuple):
     """A table that is measured: its columns, those of two values whose difference is taken, its weight."""
 
     places: Places
@@ -36,7 +38,7 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Residual(Weighted):
+class Residual(EffectTables):
     """Counts of the cells of several tables, with a scale a table, and exact totals.
 
     Attributes:
@@ -57,7 +59,7 @@ class Residual(Weighted):
 
     name: str
     question: Marginals
-    tables: tuple[Table, ...]
+    tables: tuple[WeightedTable, ...]
     cover: Cover
     groups: tuple[Ints, ...] | None
     epsilon: Fraction
@@ -167,7 +169,7 @@ class Residual(Weighted):
         total = sum(self.effect_variances[effect] * each for effect, each in zip(effects, worth, strict=True))
         return float(total) / max(sum(self.question.answers), 1)
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the counts of all tables."""
         sizes, found, at = self.question.sizes, [], 0
         for table in self.tables:
@@ -191,11 +193,11 @@ class Residual(Weighted):
             if number < len(self.tables) and self.tables[number].folded:
                 bins, value = self._folded(self.tables[number], bins)
                 size = math.prod(self.shapes[number])
-            entries.append((shifted(bins, first), value))
+            entries.append((shift_rows(bins, first), value))
             first += size
         return columns_from(entries, len(self.scales))
 
-    def _folded(self, table: Table, bins: Ints) -> tuple[Ints, Ints]:
+    def _folded(self, table: WeightedTable, bins: Ints) -> tuple[Ints, Ints]:
         """Return the rows of a table's cells, and 1 or -1 by the values of its folded columns."""
         codes = np.unravel_index(np.maximum(bins, 0), [self.question.sizes[place] for place in table.places])
         rows, sign = np.zeros(len(bins), dtype=np.int64), np.ones(len(bins), dtype=np.int64)
@@ -205,6 +207,12 @@ class Residual(Weighted):
             else:
                 rows = rows * self.question.sizes[place] + code
         return np.where(bins < 0, -1, rows), sign
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.tables.solve import solve_marginals  # here: solving needs the strategies
+
+        return solve_marginals(self, values, post, known)
 
     def matrix(self) -> Any:
         """Return the measured rows x cells of the domain, scipy sparse, refused beyond 10^6 non-zeros."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.pareto import is_maximal
 from pandas_blowfish.plan.sensitivity import edge_reach
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.cubes import Cubes
@@ -145,12 +146,9 @@ def _widened(block: Block, own: Mask, place: dict[str, int]) -> Mask:
 
 
 def _largest(masks: Mask) -> Mask:
-    """Drop sets that are part of another: all parts of the widest one, then of the widest left, and so on."""
-    rest, kept = masks[np.argsort(-masks.sum(axis=1), kind="stable")], []
-    while len(rest):
-        kept.append(rest[0])
-        rest = rest[(rest & ~rest[0]).any(axis=1)]
-    return np.array(kept, dtype=bool).reshape(-1, masks.shape[1])
+    """Drop sets that are part of another; the widest come first."""
+    widest = masks[np.argsort(-masks.sum(axis=1), kind="stable")]
+    return np.asarray(widest[is_maximal(widest)])
 
 
 def _ways(counts: list[int], limit: int) -> int:

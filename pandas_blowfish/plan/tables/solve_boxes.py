@@ -14,8 +14,7 @@ from pandas_blowfish.plan.line.solve import steady_inverse
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.tables.level_search import Leveled
-from pandas_blowfish.plan.tables.levels import Levels, summed
+from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, summed
 from pandas_blowfish.plan.tables.mesh import Mesh
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _conditioned(measurement: Levels, cells: Floats, system: System) -> Floats:
     return np.asarray(cells.ravel() + prices @ pulls)
 
 
-def _centred(table: Floats, effect: Tuple, leveled: Leveled) -> Floats:
+def _centred(table: Floats, effect: Tuple, leveled: BoxLevels) -> Floats:
     """Return what of a table of nodes is no mean over nodes above."""
     for axis, level in enumerate(effect):
         if level:

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.threads import one_thread
+from pandas_blowfish.exact.pareto import is_maximal
+from pandas_blowfish.plan.shape.one_thread import one_thread
 
 FINEST = 1_000  # weights are whole numbers up to this
 LOGS = (-14.0, 4.0)  # between which logarithms of weights are searched
@@ -55,9 +56,7 @@ def _sharpest(losses: Floats) -> Floats:
     if len(losses) > 1_000:
         return losses
     losses = np.unique(losses, axis=0)
-    over = np.asarray((losses[:, None, :] <= losses[None, :, :]).all(axis=2))
-    np.fill_diagonal(over, False)
-    return losses[~over.any(axis=1)]
+    return losses[is_maximal(losses)]
 
 
 def _error(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> float:

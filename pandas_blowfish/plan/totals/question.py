@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice, nearest, ones, representative
-from pandas_blowfish.plan.protocol import Measurement, Question
+from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.sensitivity import exits, shifts
 from pandas_blowfish.plan.totals.sums import Column, Sums
@@ -53,9 +53,14 @@ class Totals(Question):
         """Return the one way to measure sums."""
         return (Sums.name,)
 
+    def is_total_of(self, column: str) -> bool:
+        """Tell whether this asks for one column over all rows, and for nothing else."""
+        whole = not self.tally.binnings and self.tally.condition is None
+        return whole and [attribute.name for attribute in self.attributes] == [column]
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
-    ) -> Iterator[Measurement]:
+    ) -> Iterator[Strategy]:
         """Yield the totals; of means by a noisy count, with the origin and the split that should do best."""
         del strategy, every
         first = self._build(policy, epsilon, Fraction(1), MIDDLE)

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import SecretError, UnboundedColumnError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.lattice import LIMIT, Lattice, Total, lattice
-from pandas_blowfish.plan.line.axis import Line, line
+from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.sensitivity import straight
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Unbounded
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.joint import scale_of, theta_of
-from pandas_blowfish.policy.graph.missing import WithMissing, WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.policy import Policy
@@ -79,7 +79,7 @@ def listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
     """Return the longest edge between values, and to the missing cell, of a graph on a column's cells."""
     weights, cells = lattice.weights(), lattice.attribute.cells
     values, large = weights[:cells], lattice.largest
-    if isinstance(graph, (WithMissing, WithVoid)):
+    if isinstance(graph, WithMissing):
         return longest(graph.inner, values), large if graph.joined else 0
     if graph.size == cells:
         return longest(graph, values), 0
@@ -302,7 +302,7 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> Reach:
 
 
 @lru_cache(maxsize=16)
-def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[Line, Ints, bool]:
+def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGraph, Ints, bool]:
     """Return the line of a column's cells by rising value, that order, and whether groups are apart on it."""
     weights = lattice(attribute).weights()[: attribute.cells]
     order = np.argsort(weights, kind="stable")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.law import reach, variance
+from pandas_blowfish.plan.scales import reach, variance
+from pandas_blowfish.plan.shape.agree import settled
 from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sums import Column, Sums
-from pandas_blowfish.policy.attribute import Grid
+from pandas_blowfish.policy.attribute import Attribute, Grid
 
 LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
 LOGARITHMS, EXPONENTIALS = "logarithms", "exponentials of logarithms"  # what a receipt says values are
@@ -404,3 +407,41 @@ def _changed() -> FrameError:
     return FrameError(
         "these are not the values that were released", fix="ask for the interval before you sum or scale."
     )
+
+
+def solve_sums(measurement: Sums, values: Ints, post: bool | str, given: Given | None) -> Solved:
+    """Return sums and means: means over known numbers of rows, sums within what these allow."""
+    found = solve_totals(measurement, values, post)
+    if not given:
+        return found
+    size, sums = measurement.tally.size, len(measurement.summed)
+    by_total, answers = values.reshape(-1, size).copy(), found.answers.reshape(size, sums).copy()
+    for place, column in enumerate(measurement.summed):
+        rows = _rows_known(measurement.tally, column.attribute, given)
+        known = ~np.isnan(rows)
+        if column.exact or not known.any():
+            continue
+        if column.count is not None:
+            by_total[sums + column.count, known] = rows[known]
+        elif post and column.bounds is not None:
+            low, high = (float(bound) for bound in column.bounds)
+            answers[known, place] = np.clip(answers[known, place], low * rows[known], high * rows[known])
+    if measurement.verb == "mean":
+        return solve_totals(measurement, by_total.ravel(), post)
+    return replace(found, answers=answers.ravel(), offsets=answers.ravel())
+
+
+def _rows_known(tally: Tally, attribute: Attribute, given: Given) -> Floats:
+    """Return in how many rows of each group a column is not missing, NaN where the facts do not tell."""
+    if attribute.nullable and not attribute.bounded:
+        return np.full(tally.size, np.nan)
+    if attribute.nullable:
+        seen = list(tally.binnings)
+        place = next((n for n, each in enumerate(seen) if each.attribute.name == attribute.name), len(seen))
+        one = Binning(attribute, np.zeros(attribute.size, dtype=np.int64), pd.RangeIndex(1))
+        own = seen[place] if place < len(seen) else one
+        labels = np.arange(attribute.size) if own.labels is None else own.labels.copy()
+        labels[attribute.cells :] = -1
+        seen[place : place + 1] = [Binning(attribute, frozen(labels), own.index)]
+        tally = Tally(tuple(seen), tally.shown, tally.condition)
+    return settled(given.over(tally), tally.size)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,17 +14,22 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.number import plain
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shifted
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.protocol import OneRound
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.shape.solved import Solved
+
+SECRET = "; a sum has no interval: how many rows it is of is secret"
 PROOF = (
     "Sums of whole weights (each value less an origin, over a unit), and row counts where they are needed: a "
     "neighbouring table moves one row along one edge of the policy. Either the row keeps its group, and then "
@@ -63,7 +69,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(Checkable):
+class Sums(OneRound):
     """One noisy sum a column and group, then one count a column that needs it, and group.
 
     Attributes:
@@ -127,7 +133,7 @@ class Sums(Checkable):
     @cached_property
     def occupied(self) -> NDArray[np.bool_]:
         """Return which groups the filter leaves any rows in."""
-        return self.tally.sieve.occupied(self.tally.marks, self.tally.shape)
+        return self.tally.occupied
 
     @property
     def form(self) -> dict[str, Any]:
@@ -228,9 +234,35 @@ class Sums(Checkable):
             found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
         return found
 
-    def measured(self, counts: Ints) -> Ints:
+    def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: the totals themselves."""
         return counts
+
+    def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
+        """Return how far values are from what they are read as, where they are."""
+        if not any(self.rounding):
+            return {}
+        far = {
+            column.attribute.name: pd.Timedelta(float(most))
+            if column.attribute.kind == "datetime"
+            else plain(most)
+            for column, most in zip(self.summed, self.rounding, strict=True)
+            if most
+        }
+        each = [str(most) if len(self.summed) == 1 else f"{most} ({name})" for name, most in far.items()]
+        said = f"read as the middle of their cell: off by up to {', '.join(each)} each"
+        if query["verb"] == "sum":
+            rows = zip(self.summed, self.rounding, self.lightest, strict=True)
+            noisy = [light for column, most, light in rows if most and not column.exact]
+            secret = not rows_public and not all(noisy)
+            said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
+        return {"values": said}
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
+        """Return the answers: the unbiased ones, or the nearest of the right shape."""
+        from pandas_blowfish.plan.totals.solve import solve_sums  # here: solving needs the strategies
+
+        return solve_sums(self, values, post, known)
 
     def matrix(self) -> Any:
         """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
@@ -263,7 +295,7 @@ class Sums(Checkable):
         entries: list[tuple[Ints, Ints | int]] = []
         for number, total in enumerate(self.totals):
             group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
-            entries.append((shifted(group, number * self.tally.size), weight))
+            entries.append((shift_rows(group, number * self.tally.size), weight))
         return columns_from(entries, len(self.scales))
 
     def _all_rows(self, column: Column) -> bool:

@@ -21,7 +21,7 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.exact.pareto import MAX_FRONT, MAX_PROFILE, metric_front
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.graph.cubes import Cubes
-from pandas_blowfish.policy.graph.missing import WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.secret import group_cells, plain_groups
@@ -67,7 +67,7 @@ def build_joint(
     graph = _solid(secret, attributes, seen, name)
     if solid == size:
         return graph
-    return WithVoid(graph, [a.cells for a in seen], [a.nullable for a in seen], joined=secretive)
+    return WithMissing(graph, [a.cells for a in seen], [a.nullable for a in seen], joined=secretive)
 
 
 def _solid(

@@ -1,6 +1,7 @@
-"""Joint cells some of whose columns may be missing: each such cell is joined to every other.
+"""Cells some of whose columns may be missing: each such cell is joined to every other, or to none.
 
-Closed forms only, whatever graph joins the cells without missing values. Never sees rows.
+One graph for a column and for a joint block. Closed forms only, whatever graph joins the cells without
+missing values. Never sees rows.
 """
 
 from __future__ import annotations
@@ -13,85 +14,36 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.offsets import OffsetBall
-from pandas_blowfish.policy.graph.secret_graph import Explicit, Relation, SecretGraph, flatten
+from pandas_blowfish.policy.graph.secret_graph import Relation, SecretGraph, flatten
 
 
 class WithMissing(SecretGraph):
-    """A graph and one more cell, last: missing, joined to every value, or to none when public."""
-
-    def __init__(self, inner: SecretGraph, *, joined: bool) -> None:
-        super().__init__(inner.size + 1)
-        self.inner, self.joined = inner, joined
-
-    def adjacent(self, a: int, b: int) -> bool:
-        """Tell whether two cells are joined; missing is joined to all or none."""
-        if max(a, b) == self.inner.size:
-            return self.joined and a != b
-        return self.inner.adjacent(a, b)
-
-    @property
-    def edge_count(self) -> int:
-        """Return the inner edges and one for each value joined to missing."""
-        return self.inner.edge_count + (self.inner.size if self.joined else 0)
-
-    def pairs(self) -> Ints:
-        """Return the inner skeleton and the edges of the missing cell."""
-        return np.concatenate([self.inner.pairs(), self._star()])
-
-    def _star(self) -> Ints:
-        if not self.joined:
-            return np.empty((0, 2), dtype=np.int64)
-        return np.column_stack([np.arange(self.inner.size), np.full(self.inner.size, self.inner.size)])
-
-    def furthest(self, rank: Ints) -> Ints:
-        """Return the largest rank in reach, the missing cell's included."""
-        top = np.append(self.inner.furthest(rank[:-1]), rank[-1])
-        return np.asarray(np.maximum(top, Explicit(self.size, self._star()).furthest(rank)))
-
-    def contains(self, other: SecretGraph) -> bool:
-        """Tell whether both the values' edges and those of missing are here."""
-        if not isinstance(other, WithMissing):
-            return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
-        return (self.joined or not other.joined) and self.inner.contains(other.inner)
-
-    def relation(self, classes: Ints, labels: Ints) -> Relation:
-        """Join the relation of the values and that of the missing cell's edges."""
-        star = Explicit(self.size, self._star()).relation(classes, labels)
-        inner = self.inner.relation(classes[:-1], labels[:-1]).grown(len(star.move))
-        return Relation(inner.move | star.move, inner.cross | star.cross)
-
-    def distance(self, a: int, b: int) -> int | float:
-        """Return a shortest path, perhaps through missing."""
-        if a == b:
-            return 0
-        if max(a, b) == self.inner.size:
-            return 1 if self.joined else math.inf
-        return min(self.inner.distance(a, b), 2 if self.joined else math.inf)
-
-    def _list(self) -> Ints:
-        return np.concatenate([self.inner.edges(), self._star()])
-
-
-class WithVoid(SecretGraph):
-    """A graph on solid cells, and the joint cells in which some column is missing.
+    """A graph on the cells without missing values, and the cells in which some column is missing.
 
     Args:
         inner: The graph of the cells without missing values, in C order over `solid`.
-        solid: Value cells along each axis.
+        solid: Value cells along each axis; by default the one axis of a column that may be missing.
         nullable: Whether each axis has a missing cell after its values.
         joined: Whether a cell with a missing value is joined to every other cell, or to none.
     """
 
     def __init__(
-        self, inner: SecretGraph, solid: Sequence[int], nullable: Sequence[bool], *, joined: bool
+        self,
+        inner: SecretGraph,
+        solid: Sequence[int] | None = None,
+        nullable: Sequence[bool] = (True,),
+        *,
+        joined: bool,
     ) -> None:
-        self.solid, self.nullable = tuple(solid), tuple(nullable)
-        self.shape = tuple(n + extra for n, extra in zip(solid, nullable, strict=True))
+        self.solid, self.nullable = tuple([inner.size] if solid is None else solid), tuple(nullable)
+        self.shape = tuple(n + extra for n, extra in zip(self.solid, self.nullable, strict=True))
         super().__init__(math.prod(self.shape))
-        self.inner, self.joined = inner, joined
+        self.inner, self.joined = inner, joined and inner.size < self.size
 
     def _inside(self, cell: int) -> int | None:
         """Return a cell's number among the solid ones, None where something is missing."""
+        if len(self.solid) == 1:
+            return cell if cell < self.inner.size else None
         codes = [int(code) for code in np.unravel_index(cell, self.shape)]
         if any(code >= n for code, n in zip(codes, self.solid, strict=True)):
             return None
@@ -99,12 +51,17 @@ class WithVoid(SecretGraph):
 
     def _outside(self, cells: Ints) -> Ints:
         """Return solid cells as numbers of the whole block."""
+        if len(self.solid) == 1:
+            return cells
         codes = np.unravel_index(cells, self.solid)
         return np.asarray(np.ravel_multi_index(codes, self.shape), dtype=np.int64)
 
-    @property
-    def _void(self) -> Ints:
-        return np.setdiff1d(np.arange(self.size), self._outside(np.arange(self.inner.size)))
+    def _parts(self) -> tuple[Ints, Ints]:
+        """Return the cells without, and those with, a missing value."""
+        own = self._outside(np.arange(self.inner.size))
+        if len(self.solid) == 1:
+            return own, np.arange(self.inner.size, self.size)
+        return own, np.setdiff1d(np.arange(self.size), own)
 
     def adjacent(self, a: int, b: int) -> bool:
         """Tell whether two cells are joined; one with a missing value is joined to all or none."""
@@ -120,26 +77,32 @@ class WithVoid(SecretGraph):
         return self.inner.edge_count + (void * solid + void * (void - 1) // 2 if self.joined else 0)
 
     def pairs(self) -> Ints:
-        """Return a skeleton: a star around one cell with a missing value, where those are joined."""
-        if self.joined and self.inner.size < self.size:
-            others = np.arange(self.size - 1)  # the last cell has everything missing that can be
-            return np.column_stack([others, np.full(self.size - 1, self.size - 1)])
-        return self._outside(self.inner.pairs().ravel()).reshape(-1, 2)
+        """Return a skeleton: where missing values are joined, a star around the cell with most of them."""
+        others = np.arange(self.size - 1)
+        star = np.column_stack([others, np.full(len(others), self.size - 1)])
+        if self.joined and len(self.solid) > 1:
+            return star
+        inner = self._outside(self.inner.pairs().ravel()).reshape(-1, 2)
+        return np.concatenate([inner, star]) if self.joined else inner
 
     @property
     def components(self) -> Ints:
         """Return one component where missing values are joined."""
-        if self.joined and self.inner.size < self.size:
-            return np.zeros(self.size, dtype=np.int64)
-        return super().components
+        return np.zeros(self.size, dtype=np.int64) if self.joined else super().components
 
     def furthest(self, rank: Ints) -> Ints:
-        """Return the largest rank in reach, by edges."""
-        return Explicit(self.size, self.edges()).furthest(rank)
+        """Return the largest rank in reach, those of cells with a missing value included."""
+        own, void = self._parts()
+        top = rank.copy()
+        top[own] = self.inner.furthest(rank[own])
+        if self.joined:
+            top[own] = np.maximum(top[own], rank[void].max())
+            top[void] = rank.max()
+        return top
 
     def contains(self, other: SecretGraph) -> bool:
         """Tell whether both the solid cells' edges and those of missing values are here."""
-        if isinstance(other, WithVoid):
+        if isinstance(other, WithMissing):
             return (self.joined or not other.joined) and self.inner.contains(other.inner)
         return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
 
@@ -150,13 +113,33 @@ class WithVoid(SecretGraph):
         one, two = self._inside(a), self._inside(b)
         if one is None or two is None:
             return 1 if self.joined else math.inf
-        return min(
-            self.inner.distance(one, two), 2 if self.joined and self.inner.size < self.size else math.inf
-        )
+        return min(self.inner.distance(one, two), 2 if self.joined else math.inf)
 
     def relation(self, classes: Ints, labels: Ints) -> Relation:
-        """Go through the edges, for classes that are not given column by column."""
-        return Explicit(self.size, self.edges()).relation(classes, labels)
+        """Join the relation of the solid cells, and that of each missing value with all other cells.
+
+        Proof note:
+            Requires: a class and a label for each cell.
+            Ensures:  the same tables as comparing the ends of every edge.
+            Because:  a cell with a missing value leads to every class that has another cell; the label
+                      changes unless its class has one label there, and the other class the same one.
+            Checked:  tests/policy/graph/test_missing.py::test_relation_and_furthest_match_edges
+        """
+        count = int(classes.max(initial=-1)) + 1
+        own, void = self._parts()
+        found = self.inner.relation(classes[own], labels[own]).grown(count)
+        if not self.joined:
+            return found
+        (low, high), (least, most) = (
+            _span(classes[cells], labels[cells], count) for cells in (void, slice(None))
+        )
+        several = np.bincount(classes, minlength=count) > 1
+        leads = (low <= high)[:, None] & (least <= most)[None, :]
+        leads &= ~np.eye(count, dtype=bool) | several[None, :]
+        alike = (low == high)[:, None] & (least == most)[None, :] & (low[:, None] == least[None, :])
+        for table, entries in ((found.move, leads), (found.cross, leads & ~alike)):
+            table |= entries | entries.T
+        return found
 
     def axis_relation(self, classes: Sequence[Ints], labels: Sequence[Ints]) -> Relation:
         """Return the relation of classes and labels that are products of one a column.
@@ -202,15 +185,18 @@ class WithVoid(SecretGraph):
                 table |= entries | entries.T
         return found
 
+    def missing_edges(self) -> Ints:
+        """Return every edge of a cell with a missing value, that cell last."""
+        if not self.joined:
+            return np.empty((0, 2), dtype=np.int64)
+        void = self._parts()[1]
+        first, second = np.meshgrid(void, np.arange(self.size), indexing="ij")
+        pairs = np.column_stack([second.ravel(), first.ravel()])
+        return pairs[~np.isin(pairs[:, 0], void) | (pairs[:, 1] < pairs[:, 0])]
+
     def _list(self) -> Ints:
         solid = self._outside(self.inner.edges().ravel()).reshape(-1, 2)
-        if not self.joined:
-            return solid
-        void = self._void
-        first, second = np.meshgrid(void, np.arange(self.size), indexing="ij")
-        pairs = np.column_stack([first.ravel(), second.ravel()])
-        once = ~np.isin(pairs[:, 1], void) | (pairs[:, 0] < pairs[:, 1])
-        return np.concatenate([solid, pairs[once & (pairs[:, 0] != pairs[:, 1])]])
+        return np.concatenate([solid, self.missing_edges()])
 
 
 def _span(classes: Ints, labels: Ints, count: int) -> tuple[Ints, Ints]:

@@ -17,7 +17,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.joint import build_joint
-from pandas_blowfish.policy.graph.missing import WithVoid
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import MAX_EDGES, Relation, SecretGraph, flatten
 
@@ -47,7 +47,7 @@ class Block:
 
     def relation(self, classes: Sequence[Ints], labels: Sequence[Ints]) -> Relation:
         """Return what edges do to classes and labels given column by column."""
-        if isinstance(self.graph, (OffsetBall, WithVoid, Cubes)):
+        if isinstance(self.graph, (OffsetBall, WithMissing, Cubes)):
             return self.graph.axis_relation(classes, labels)
         count = math.prod(int(each.max(initial=-1)) + 1 for each in classes)
         return self.graph.relation(flatten(classes), flatten(labels)).grown(count)

@@ -9,17 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Dataset
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.kernel.measure import Measured, measure
-from pandas_blowfish.plan.choose import priced, reread
+from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened, is_name
@@ -32,13 +30,14 @@ FACTS = 12  # public facts that a receipt names
 
 def answer(
     plan: Plan,
-    frame: pd.DataFrame,
+    frame: Any,
     source: Opened,
     *,
-    post: bool,
+    post: bool | str,
     name: str | None,
-    build: Callable[[Plan, Solved, dict[str, Any]], pd.DataFrame] = released,
-) -> pd.DataFrame:
+    build: Callable[[Plan, Solved, dict[str, Any]], Any] = released,
+    shapes: tuple[str, ...] = (),
+) -> Any:
     """Return the release of a plan on a protected frame, charged once.
 
     Args:
@@ -47,25 +46,8 @@ def answer(
         source: Their ledger, dataset and policy.
         post: Whether counts are made non-negative and consistent with what is exact.
         name: A name under which the noisy answer is kept and found again, free.
-        build: Makes the frame of the answers and the receipt.
-    """
-    result: pd.DataFrame = answers(plan, frame, source, post=post, name=name, build=build)
-    return result
-
-
-def answers(
-    plan: Plan,
-    frame: pd.DataFrame,
-    source: Opened,
-    *,
-    post: bool | str,
-    name: str | None,
-    build: Callable[[Plan, Solved, dict[str, Any]], Any],
-    shapes: tuple[str, ...] = (),
-) -> Any:
-    """Return a release as `build` makes it of the answers, perhaps several frames; else as `answer`.
-
-    `shapes` says what `post` may be besides True and False.
+        build: Makes the frame, or several, of the answers and the receipt.
+        shapes: What `post` may be besides True and False.
     """
     if not isinstance(post, bool) and not (isinstance(post, str) and post in shapes):
         allowed = ", ".join(["True", "False", *map(repr, shapes)])
@@ -75,7 +57,7 @@ def answers(
     measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
     plan = _as_measured(plan, measured, source.dataset, name)
     known = Given.of(plan.policy, source.dataset.binding["rows"])
-    solved = solve(plan.measurement, measured.values, post=post, given=known)
+    solved = plan.measurement.solve(measured.values, post=post, known=known or None)
     return build(plan, solved, _receipt(plan, measured, source, solved, post=post))
 
 
@@ -126,7 +108,7 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
     how, known = body["measured"], int(body.get("facts", 0))
     if known != len(dataset.facts):
         then = policy_of(dataset, known)
-        plan = replace(plan, policy=then, price=priced(then, plan.asked[how["way"]]))
+        plan = replace(plan, policy=then, price=plan.asked[how["way"]].price(then))
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _facts(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])

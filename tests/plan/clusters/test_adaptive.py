@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import adaptive as module
-from pandas_blowfish.plan.clusters.adaptive import Adaptive, Boxes
+from pandas_blowfish.plan.clusters.adaptive import Adaptive, HalvedBoxes
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -29,7 +29,7 @@ def random_adaptive(draw, found):
 def steps_of(adaptive, draw):
     """Return the rounds of one run with random noisy values, and the values."""
     values, found = [], []
-    while (step := adaptive.following(values)) is not None:
+    while (step := adaptive.next_round(values)) is not None:
         found.append(step)
         high = draw.choice([1, 10, 1000])
         values.append(np.array([draw.randint(-high // 2, high) for _ in step.scales], dtype=np.int64))
@@ -102,7 +102,7 @@ def test_no_more_boxes_than_a_round_may_count(monkeypatch):
 
     assert adaptive.going_on(0, noisy).tolist() == [1, 3, 5]
     assert adaptive.going_on(1, noisy).tolist() == []
-    assert len(adaptive.following([np.zeros(1), noisy]).chosen) == 12
+    assert len(adaptive.next_round([np.zeros(1), noisy]).chosen) == 12
 
 
 def test_it_stops_where_nothing_goes_on():
@@ -111,12 +111,12 @@ def test_it_stops_where_nothing_goes_on():
     plan = policy.plan.kmeans(["x", "y"], 3, strategy="adaptive", rows=10**5)
     adaptive = plan.measurement
 
-    first = adaptive.following([])
-    second = adaptive.following([np.array([0])])
+    first = adaptive.next_round([])
+    second = adaptive.next_round([np.array([0])])
 
     assert isinstance(first, Known)
-    assert isinstance(second, Boxes)
-    assert adaptive.following([np.array([0]), np.zeros(len(second.chosen), dtype=np.int64)]) is None
+    assert isinstance(second, HalvedBoxes)
+    assert adaptive.next_round([np.array([0]), np.zeros(len(second.chosen), dtype=np.int64)]) is None
     assert adaptive.points(0, second.chosen).shape == (len(second.chosen), 2)
     assert adaptive.form == {"halved": [list(often) for often in adaptive.halved]}
     assert "rounds" in adaptive.grid

@@ -9,7 +9,6 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters.counted import SHARE
 from pandas_blowfish.plan.clusters.question import Clustering
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 255), integers("y", 0, 3))))
@@ -36,14 +35,14 @@ def test_what_follows_depends_on_the_count_alone():
     """Few rows are cut into few bins, many into many; no count is below one row."""
     counted = POLICY.plan.where("y == 1").kmeans("x", 3, epsilon=1).measurement
 
-    few, many = (counted.following([np.array([count])]) for count in (10, 10**7))
+    few, many = (counted.next_round([np.array([count])]) for count in (10, 10**7))
 
-    assert isinstance(counted, Staged)
-    assert counted.following([]) is counted.count
+    assert counted.in_rounds
+    assert counted.next_round([]) is counted.count
     assert len(few.scales) < len(many.scales)
-    assert counted.following([np.array([10])]) is few
+    assert counted.next_round([np.array([10])]) is few
     assert counted.chosen(np.array([-5])) is counted.chosen(np.array([1]))
-    assert counted.following([np.array([10]), np.zeros(len(few.scales))]) is None
+    assert counted.next_round([np.array([10]), np.zeros(len(few.scales))]) is None
 
 
 @pytest.mark.parametrize("strategy", ["grid", "soft", "adaptive"])
@@ -66,7 +65,7 @@ def test_a_public_number_of_rows_costs_nothing():
     counted = policy.plan.where("y == 1").kmeans("x", 3, epsilon=1).measurement
 
     assert list(counted.count.scales) == [0] * len(counted.count.scales)
-    assert counted.chosen(np.array([9])).counts.epsilon == 1
+    assert counted.chosen(np.array([9])).queries.epsilon == 1
     assert "0 of epsilon" in counted.proof
 
 

@@ -21,8 +21,8 @@ def test_it_is_the_histogram_of_its_bins(seed, make_clusters):
     grid = Grid.build(found.graph, found.space, bins, Fraction(1, 3), 0.5)
 
     assert (grid.matrix().toarray() == found.rows(grid)).all()
-    assert grid.scales == grid.counts.scales
-    assert grid.sensitivity == grid.counts.sensitivity == found.change(grid)
+    assert grid.scales == grid.queries.scales
+    assert grid.sensitivity == grid.queries.sensitivity == found.change(grid)
     assert grid.form == {"bins": list(bins), "inside": False}
     assert grid.bins == bins
     assert grid.closed(found.graph) == found.loss(grid)

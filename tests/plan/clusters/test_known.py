@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from pandas_blowfish.plan.clusters.known import Known
+from pandas_blowfish.plan.clusters.synopsis import every_column
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.query_rows import tables_matrix
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 
 
@@ -22,8 +22,7 @@ def test_no_edge_changes_them(seed, make_clusters):
 
     for each in (found.space.whole, tally):
         known = Known((each,), exact_parts(found.graph, each))
-        (table,) = tables_matrix(found.space.domain, [each])
-        rows = np.concatenate([part.toarray() for part in known.rows(table)])
+        rows = every_column(known, found.space.domain, 0).toarray()
 
         assert (rows == found.rows(known)).all()
         assert len(rows) == len(known.scales)
@@ -36,7 +35,7 @@ def test_counts_then_totals():
     exact = ExactParts(np.array([True, False, False, False]), np.array([-1, 0, -1, 0]), 1)
     known = Known((None,), exact)
 
-    assert known.measured(np.array([5, 1, 100, 2])).tolist() == [5, 3]
+    assert known.apply(np.array([5, 1, 100, 2])).tolist() == [5, 3]
     assert list(known.scales) == [0, 0]
 
 
@@ -44,5 +43,5 @@ def test_nothing_known():
     """No rows at all are a round too."""
     known = Known((None,), ExactParts(np.zeros(2, dtype=bool), np.full(2, -1), 0))
 
-    assert known.measured(np.array([3, 4])).tolist() == []
+    assert known.apply(np.array([3, 4])).tolist() == []
     assert len(known.scales) == 0

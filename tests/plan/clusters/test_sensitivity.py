@@ -92,7 +92,7 @@ def test_bounds_enumeration(chunk, make_clusters, monkeypatch):
             change = found.change(soft)
 
             assert change <= soft.sensitivity
-            assert soft.sensitivity <= 2 * soft.total
+            assert soft.sensitivity <= 2 * soft.queries.total
             if few:
                 seen += soft.sensitivity > 0
                 equal += 0 < change == soft.sensitivity
@@ -148,7 +148,7 @@ def test_a_short_move_changes_little():
 
     soft = soft_of(policy, space, [5], 16)  # spacing 16
 
-    assert Fraction(soft.sensitivity, soft.total) == Fraction(2 * 2, 16)
+    assert Fraction(soft.sensitivity, soft.queries.total) == Fraction(2 * 2, 16)
     assert soft_of(policy, left, [5], 4).sensitivity == 4
     hidden = bf.Policy(policy.domain, secrets=policy.secrets, presence=True)
     assert soft_of(hidden, space, [5], 16).sensitivity == 16
@@ -174,8 +174,8 @@ def test_larger_grids_than_can_be_listed():
 
     near, far = (soft_of(policy, space, [4] * 3, 16) for policy in (ball, apart))
 
-    assert near.sensitivity < far.sensitivity < 2 * near.total
-    assert 2 * 64 / 85 <= near.sensitivity / near.total <= 2 * 64 / 85 * 1.1
+    assert near.sensitivity < far.sensitivity < 2 * near.queries.total
+    assert 2 * 64 / 85 <= near.sensitivity / near.queries.total <= 2 * 64 / 85 * 1.1
 
 
 @pytest.mark.parametrize("nullable", [False, True])
@@ -187,4 +187,4 @@ def test_long_lines_are_not_listed(nullable):
 
     soft = soft_of(policy, space, [11], 64)
 
-    assert 2 * 500 / 10_000 <= soft.sensitivity / soft.total <= 2 * 500 / 10_000 + 2 / 64
+    assert 2 * 500 / 10_000 <= soft.sensitivity / soft.queries.total <= 2 * 500 / 10_000 + 2 / 64

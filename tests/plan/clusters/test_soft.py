@@ -34,11 +34,11 @@ def test_rows_are_what_is_measured(seed, make_clusters):
 
     assert (soft.matrix().toarray() == rows).all()
     assert len(soft.scales) == len(rows)
-    assert (rows[:many].sum(axis=0) == soft.total * inside).all()
+    assert (rows[:many].sum(axis=0) == soft.queries.total * inside).all()
     assert all(scale in (0, soft.sensitivity * Fraction(7, 2)) for scale in soft.scales[:many])
     assert not any(soft.scales[many:])
     assert found.loss(soft) <= Fraction(2, 7)
-    for lot in np.flatnonzero(soft.empty):
+    for lot in np.flatnonzero(soft.queries.empty):
         assert not rows[lot * int(np.prod(nodes)) : (lot + 1) * int(np.prod(nodes))].any()
 
 
@@ -84,7 +84,7 @@ def test_groups_that_rows_cannot_leave():
     )
 
     assert (free.sensitivity, paid.sensitivity) == (2, 8)
-    assert (len(free.known.scales), len(paid.known.scales)) == (2, 1)
+    assert (len(free.queries.known.scales), len(paid.queries.known.scales)) == (2, 1)
 
 
 def test_too_many_cells_are_not_listed():
@@ -96,4 +96,4 @@ def test_too_many_cells_are_not_listed():
 
     with pytest.raises(DomainTooLargeError):
         plan.matrix()
-    assert plan.sensitivity < 2 * plan.measurement.total
+    assert plan.sensitivity < 2 * plan.measurement.queries.total

@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.clusters.solve import solve_clusters
-from pandas_blowfish.plan.protocol import Staged
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 GROUPS = ["F", "M"]
@@ -111,11 +109,11 @@ def exact_values(plan, frame):
     from pandas_blowfish.count.tally import count_cells
 
     measurement = plan.measurement
-    if not isinstance(measurement, Staged):
-        return measurement.measured(count_cells(frame, measurement.tallies, clip=False))
+    if not measurement.in_rounds:
+        return measurement.apply(count_cells(frame, measurement.tallies, clip=False))
     values = []
-    while (step := measurement.following(values)) is not None:
-        values.append(step.measured(count_cells(frame, step.tallies, clip=False)))
+    while (step := measurement.next_round(values)) is not None:
+        values.append(step.apply(count_cells(frame, step.tallies, clip=False)))
     return np.concatenate(values)
 
 
@@ -127,7 +125,7 @@ def test_answers_are_a_function_of_the_values(strategy):
     )
     values = exact_values(plan, rows_of(CLUSTERS, sex="F"))
 
-    one, two = (solve_clusters(plan.measurement, values.copy(), True, None) for _ in range(2))
+    one, two = (plan.measurement.solve(values.copy(), post=True) for _ in range(2))
 
     assert (one.centres == two.centres).all()
     assert (one.answers == two.answers).all()

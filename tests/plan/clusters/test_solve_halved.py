@@ -28,10 +28,10 @@ def built(secrets, halved, groupby=True, **options):
 def run(adaptive, draw):
     """Return noisy values of one run, its rows over the finest boxes, and their scales."""
     values, rows, scales = [], [], []
-    while (step := adaptive.following(values)) is not None:
+    while (step := adaptive.next_round(values)) is not None:
         size = adaptive.tally.size if hasattr(step, "chosen") else adaptive.space.lots
         unit = np.eye(size, dtype=np.int64)
-        own = np.array([step.measured(each) for each in unit]).T.reshape(len(step.scales), size)
+        own = np.array([step.apply(each) for each in unit]).T.reshape(len(step.scales), size)
         if size != adaptive.tally.size:
             own = np.repeat(own, adaptive.tally.size // size, axis=1)
         if not any(step.scales):
@@ -98,7 +98,7 @@ def leaf_rows(adaptive, values):
     """Return which of the finest boxes lie in each box that was not halved again, round after round."""
     found, unit = [], np.eye(adaptive.tally.size, dtype=np.int64)
     for number, (step, noisy) in enumerate(rounds(adaptive, values)[1:]):
-        rows = np.array([step.measured(each) for each in unit]).T
+        rows = np.array([step.apply(each) for each in unit]).T
         found.append(np.delete(rows, adaptive.going_on(number, noisy), axis=0))
     return np.concatenate(found)
 
@@ -126,7 +126,7 @@ def test_shaped_counts_are_counts(secrets):
         values, _, _ = run(adaptive, random.Random(seed))
         found = leaves(adaptive, values)
 
-        counts = found.shaped(adaptive.exact)
+        counts = found.shaped(adaptive.known.exact)
 
         assert (counts >= 0).all()
         assert counts.sum() == pytest.approx(3 * adaptive.tally.size)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 POLICY = bf.Policy(
@@ -71,3 +72,23 @@ def test_a_grid_of_one_policy_in_numbers():
 
     assert plan.scale == Fraction(2)
     assert plan.mse == pytest.approx(shared(variance(Fraction(2)), int(plan.grid.split()[0]), 4))
+
+
+@pytest.mark.parametrize("strategy", ["adaptive", "whole"])
+def test_rounds_are_stacked(strategy):
+    """All rows that rounds may measure, as one: matrix, columns, values and scales have the same order."""
+    synopsis = POLICY.plan.groupby("sex").kmeans("x", 2, strategy=strategy, epsilon="1/2").measurement
+    stack = synopsis.queries
+    many = sum(getattr(table, "tally", table).size for table in stack.tallies)
+    counts = np.arange(many)
+
+    assert synopsis.tallies == stack.tallies
+    assert synopsis.matrix().shape == (len(stack.scales), synopsis.domain.size)
+    assert len(synopsis.apply(counts)) == len(stack.scales) == sum(len(s.scales) for s in stack.steps)
+    assert list(stack.scales) == [scale for step in stack.steps for scale in step.scales]
+
+
+def test_a_matrix_of_many_cells_is_refused():
+    """Beyond 10^6 non-zeros."""
+    with pytest.raises(DomainTooLargeError):
+        every_column(None, POLICY.domain, 10**6 + 1)

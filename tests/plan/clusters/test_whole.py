@@ -36,9 +36,9 @@ def test_sums_are_rows_of_the_matrix(chunk, make_clusters):
 
     for draw, found, whole in wholes(make_clusters, range(40 * chunk, 40 * chunk + 40)):
         matrix, scales, many = whole.matrix().toarray(), list(whole.scales), whole.tally.size
-        first = whole.following([])
+        first = whole.next_round([])
         counts = np.array([draw.choice([0, 1, 40]) for _ in range(many)], dtype=np.int64)
-        sums = whole.following([counts])
+        sums = whole.next_round([counts])
         rows = found.rows(sums).reshape(len(whole.lattices), sums.many, -1)
 
         assert (found.rows(first) == matrix[:many]).all()
@@ -52,7 +52,7 @@ def test_sums_are_rows_of_the_matrix(chunk, make_clusters):
                 assert (rows[column, part] == own[sums.part == part].sum(axis=0)).all()
             assert set(scales[(column + 1) * many : (column + 2) * many]) == {whole.column_scales[column]}
         assert list(sums.scales) == [own for own in whole.column_scales for _ in range(sums.many)]
-        assert whole.following([counts, np.zeros(len(sums.scales))]) is None
+        assert whole.next_round([counts, np.zeros(len(sums.scales))]) is None
         seen += any(whole.column_scales)
 
     assert seen
@@ -124,7 +124,7 @@ def test_scales_of_groups_of_four():
     assert plan.mse == 0
     assert whole.largest >= whole.column_scales[0]
     assert isinstance(whole.tallies[1], Total)
-    assert isinstance(whole.following([np.array([5, 0, 0, 5])]), PartSums)
+    assert isinstance(whole.next_round([np.array([5, 0, 0, 5])]), PartSums)
     assert whole.closed(policy_of(bf.full()).graph) is None
 
 

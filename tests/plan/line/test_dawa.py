@@ -35,7 +35,7 @@ def test_nothing_depends_on_rows_before_the_release(dawa):
     assert np.isnan(dawa.mse)
     assert np.isnan(dawa.variances).all()
     assert len(dawa.variances) == len(dawa.tree.variances)
-    assert dawa.measured(counts).tolist() == dawa.tree.measured(counts).tolist()
+    assert dawa.apply(counts).tolist() == dawa.tree.apply(counts).tolist()
     assert len(dawa.scales) == len(dawa.tree.scales)
     assert set(dawa.scales) == {dawa.bucket_scale, Fraction(0)}
     assert dawa.form == {}

@@ -16,7 +16,7 @@ def _noisy(nested, lined, draw):
     _, bins = lined.counts(draw)
     exact = np.array([scale == 0 for scale in nested.scales])
     noise = np.array([draw.randint(-5, 5) for _ in exact], dtype=np.int64)
-    return nested.measured(bins) + np.where(exact, 0, noise)
+    return nested.apply(bins) + np.where(exact, 0, noise)
 
 
 def _estimate(nested, values):
@@ -50,7 +50,7 @@ def test_without_noise_the_counts_come_back(line_of):
     nested = Nested("x", lined.asked, lined.line, Layout(3, (3,)), (1, 2), Fraction(1))
     _, bins = lined.counts(random.Random(1))
 
-    found = _estimate(nested, nested.measured(bins))
+    found = _estimate(nested, nested.apply(bins))
 
     assert found[0] == pytest.approx(np.append(0, np.cumsum(bins)))
 
@@ -61,6 +61,6 @@ def test_a_hundred_thousand_atoms_take_no_matrix(line_of):
     nested = Nested("x", lined.asked, lined.line, Layout(16, (4, 4)), (3, 2, 1), Fraction(1))
     bins = np.arange(100_000) % 7
 
-    found = _estimate(nested, nested.measured(bins))
+    found = _estimate(nested, nested.apply(bins))
 
     assert found[0] == pytest.approx(np.append(0, np.cumsum(bins)))

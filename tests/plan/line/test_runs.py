@@ -43,7 +43,7 @@ def test_measured_rows_are_those_of_the_matrix(seed, make_lined, make_layout):
         nested = _some(draw, lined, make_layout(draw, lined.line, wavelet))
         cells, bins = lined.counts(draw)
 
-        assert nested.measured(bins).tolist() == (nested.matrix() @ cells).tolist()
+        assert nested.apply(bins).tolist() == (nested.matrix() @ cells).tolist()
         assert len(nested.scales) == nested.matrix().shape[0]
 
 
@@ -93,7 +93,7 @@ def test_split_undoes_measured(line_of):
     lined = line_of(6, 1)
     nested = Nested("nested", lined.asked, lined.line, Layout(1), (1,), Fraction(1))
 
-    rows, totals, shared = nested.split(nested.measured(np.arange(6)))
+    rows, totals, shared = nested.split(nested.apply(np.arange(6)))
 
     assert rows.tolist() == [[0, 1, 3, 6, 10]]
     assert totals.tolist() == [[15]]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.line import hierarchical, ordered_hierarchical
 from pandas_blowfish.plan.line import search as module
+from pandas_blowfish.plan.line.layouts import lay_hierarchical, lay_ordered_hierarchical
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import search
@@ -23,7 +23,7 @@ def _empty(monkeypatch):
 def test_a_second_search_is_answered_from_the_first(line_of, monkeypatch):
     """The same line and question search nothing again, and give the very same objects."""
     lined = line_of(32, 4)
-    layouts = ordered_hierarchical.layouts(lined.line)
+    layouts = lay_ordered_hierarchical(lined.line)
     first = search(lined.line, lined.asked, layouts)
 
     monkeypatch.setattr(module, "_error", lambda *_: pytest.fail("searched again"))
@@ -82,7 +82,7 @@ def test_the_result_is_no_worse_than_even_weights(kind, size, theta, line_of):
     """No layout of the list, with equal scales, has a smaller mean variance."""
     lined = line_of(size, theta)
     asked = lined.kind(kind)
-    layouts = hierarchical.layouts(lined.line) + ordered_hierarchical.layouts(lined.line)
+    layouts = lay_hierarchical(lined.line) + lay_ordered_hierarchical(lined.line)
 
     layout, weights = search(lined.line, asked, layouts)
     best = Nested("found", asked, lined.line, layout, weights, Fraction(1, 10)).mse
@@ -96,7 +96,7 @@ def test_the_result_is_no_worse_than_even_weights(kind, size, theta, line_of):
 def test_a_long_line_is_searched_by_its_first_part(line_of):
     """A line that repeats itself has the layout of a shorter one."""
     long, short = line_of(20_000, 3), line_of(module.LONG, 3)
-    layouts = ordered_hierarchical.layouts(short.line)
+    layouts = lay_ordered_hierarchical(short.line)
 
     found = search(long.line, long.kind("prefixes"), layouts)
     wanted = search(short.line, short.kind("prefixes"), layouts)

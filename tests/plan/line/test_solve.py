@@ -8,9 +8,8 @@ import pytest
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.line import solve as module
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.solve import conditioned, steady_inverse
+from pandas_blowfish.plan.line.solve import _pinned, _positions, conditioned, steady_inverse
 from pandas_blowfish.plan.line.tree import Tree
-from pandas_blowfish.plan.shape.solve import _pinned, _positions
 from pandas_blowfish.plan.shape.system import System
 
 

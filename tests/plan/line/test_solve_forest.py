@@ -21,7 +21,7 @@ def test_equals_dense_least_squares(seed, make_lined, by_dense_bins):
         return
     _, bins = lined.counts(draw)
     noise = np.array([draw.randint(-5, 5) for _ in tree.scales], dtype=np.int64)
-    values = tree.measured(bins) + np.where([scale == 0 for scale in tree.scales], 0, noise)
+    values = tree.apply(bins) + np.where([scale == 0 for scale in tree.scales], 0, noise)
 
     fast = lined.asked.answers(from_tree(tree, values))
     slow = by_dense_bins(tree, lined.asked).estimator @ values
@@ -35,7 +35,7 @@ def test_buckets_of_one_are_the_tree(seed, make_lined):
     draw = random.Random(seed)
     lined = make_lined(draw)
     tree = Tree(lined.asked, lined.line, Fraction(1))
-    values = tree.measured(lined.counts(draw)[1])
+    values = tree.apply(lined.counts(draw)[1])
 
     assert from_buckets(Dawa(tree), values) == pytest.approx(from_tree(tree, values))
 
@@ -44,7 +44,7 @@ def test_a_bucket_is_dealt_out_evenly(line_of):
     """On a line of threshold 1 the sums are prefixes, or suffixes, and a bucket's are equal."""
     lined = line_of(6, 1)
     tree = Tree(lined.asked, lined.line, Fraction(1))
-    even = tree.measured(np.array([0, 0, 8, 0, 0, 2]))
+    even = tree.apply(np.array([0, 0, 8, 0, 0, 2]))
     sums = even[: len(tree.rows)]
     values = even.copy()
     values[0], values[1] = sums[0] + sums[1], CONTINUES

@@ -48,7 +48,7 @@ def test_measured_rows_are_those_of_the_matrix(seed, make_lined):
     tree = _tree(draw, lined)
     cells, bins = lined.counts(draw)
 
-    assert tree.measured(bins).tolist() == (tree.matrix() @ cells).tolist()
+    assert tree.apply(bins).tolist() == (tree.matrix() @ cells).tolist()
     assert len(tree.scales) == tree.matrix().shape[0]
 
 
@@ -77,9 +77,7 @@ def test_pieces_that_are_no_runs_keep_exact_totals(on_line):
 
     assert tree.rows.tolist() == [2, 3]
     assert list(tree.scales) == [1, 1, 0, 0]
-    assert tree.measured(lined.counts(random.Random(0))[1])[2:].sum() == sum(
-        lined.counts(random.Random(0))[1]
-    )
+    assert tree.apply(lined.counts(random.Random(0))[1])[2:].sum() == sum(lined.counts(random.Random(0))[1])
 
 
 def test_the_form_is_empty_and_makes_the_same_tree(line_of):

@@ -12,7 +12,6 @@ from pandas_blowfish import errors
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.linear import atom_rows as module
 from pandas_blowfish.plan.linear.atom_rows import distinct, multiples, packed, unpacked, weighed
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -121,7 +120,7 @@ def test_millions_of_rows_at_the_far_end():
         plan = policy.plan.workload(matrix, "x", strategy=strategy)
 
         assert abs(plan.matrix()).max() <= 2**31
-        assert plan.measurement.measured(counts).tolist() == exactly(plan.matrix(), counts)
+        assert plan.measurement.apply(counts).tolist() == exactly(plan.matrix(), counts)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "direct", "identity", "optimised"])
@@ -135,7 +134,7 @@ def test_rows_of_very_different_size_are_all_used(strategy):
 
     assert plan.measurement.enough
     assert (plan.std >= 1).all()
-    answers = solve(plan.measurement, plan.measurement.measured(counts), post=False).answers
+    answers = plan.measurement.solve(plan.measurement.apply(counts), post=False).answers
     np.testing.assert_allclose(answers, matrix @ counts, rtol=1e-9, atol=1e-3)
     if strategy == "direct":
         np.testing.assert_allclose(plan.std**2, plan.measurement.noise, rtol=1e-6)

@@ -25,7 +25,7 @@ def test_exact_rows_hold(seed, by_dense_algebra):
     """Estimates agree with exact rows, are unbiased, and vary as the twin says."""
     from fractions import Fraction
 
-    from pandas_blowfish.plan.law import variance
+    from pandas_blowfish.plan.scales import variance
 
     draw = np.random.default_rng(100 + seed)
     matrix = draw.integers(-2, 3, (6, 4)).astype(float)

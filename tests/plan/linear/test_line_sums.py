@@ -10,14 +10,14 @@ from scipy.sparse import csr_array
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.linear import line_sums as module
-from pandas_blowfish.plan.linear.line_sums import Weighted, numbered, weighted_rows
+from pandas_blowfish.plan.linear.line_sums import LineSums, numbered, weighted_rows
 from pandas_blowfish.plan.linear.woven import Woven
 
 
 def asked_of(found, weights):
     """Return weighted sums on the lines of another question."""
     mark = np.empty(0, dtype=np.int64)
-    return Weighted(
+    return LineSums(
         found.asked.tally,
         "ranges",
         (mark, mark),
@@ -56,7 +56,7 @@ def test_variances_match_dense_algebra(seed, make_lined, make_layout, by_dense_a
     nest = Nest(found.line, layout)
     woven = Woven("test", asked_of(found, weights), found.line, layout, (2,) * len(nest.families), 1)
 
-    bins = np.column_stack([woven.measured(one) for one in np.eye(size * groups, dtype=np.int64)])
+    bins = np.column_stack([woven.apply(one) for one in np.eye(size * groups, dtype=np.int64)])
     slow = by_dense_algebra(bins, list(woven.scales), np.kron(np.eye(groups), weights))
 
     np.testing.assert_allclose(woven.variances, slow.variances, rtol=1e-6, atol=1e-6)

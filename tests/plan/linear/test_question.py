@@ -10,7 +10,6 @@ import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.linear import question as module
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
@@ -148,5 +147,5 @@ def test_more_queries_than_dense_algebra_takes(strategy):
     plan = policy_of(10, None).plan.workload(matrix, "x", epsilon=1, strategy=strategy)
 
     assert (plan.std > 0).all()
-    answers = solve(plan.measurement, plan.measurement.measured(counts), post=False).answers
+    answers = plan.measurement.solve(plan.measurement.apply(counts), post=False).answers
     np.testing.assert_allclose(answers, matrix @ counts, atol=1e-6)

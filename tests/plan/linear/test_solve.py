@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.measure import _noisy
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.linear import atom_rows as strategy_module
 from pandas_blowfish.plan.linear import optimise
 from pandas_blowfish.plan.linear import solve as infer
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.shape.solved import without_dust
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -44,7 +43,7 @@ def test_without_noise_answers_are_the_truth(seed, make_full_policy, make_filter
         values = np.asarray(plan.matrix() @ counts, dtype=np.int64)
 
         for post in (False, True):
-            answers = solve(plan.measurement, values, post=post).answers
+            answers = plan.measurement.solve(values, post=post).answers
             np.testing.assert_allclose(answers, truth, atol=1e-5)
 
 
@@ -65,7 +64,10 @@ def test_answers_are_unbiased_with_the_variance_planned(cells, secret, strategy)
 
     with bf.testing.replay(7):
         found = np.array(
-            [solve(plan.measurement, _noisy(plan, exact), post=False).answers for _ in range(3_000)]
+            [
+                plan.measurement.solve(add_noise(plan.measurement, exact, plan.cost), post=False).answers
+                for _ in range(3_000)
+            ]
         )
 
     assert ((found - truth) ** 2).mean() == pytest.approx(plan.mse, rel=0.05)
@@ -82,8 +84,8 @@ def test_shaped_answers_are_possible(strategy):
 
     for seed in range(20):
         with bf.testing.replay(seed):
-            values = _noisy(plan, np.asarray(plan.matrix() @ counts))
-        answers = solve(plan.measurement, values, post=True).answers
+            values = add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
+        answers = plan.measurement.solve(values, post=True).answers
 
         assert answers.min() >= -1e-6
         assert answers[8:].tolist() == [3, 21]
@@ -96,7 +98,7 @@ def test_answers_carry_no_dust():
     plan = policy_of(5, bf.full(), presence=True).plan.workload(matrix, "x", strategy="direct")
     counts = np.array([3, 1, 4, 1, 5])
 
-    answers = solve(plan.measurement, plan.measurement.measured(counts), post=False).answers
+    answers = plan.measurement.solve(plan.measurement.apply(counts), post=False).answers
 
     assert answers.tolist() == (matrix @ counts).tolist()
     given = np.array([-16460.000000006537, 0.5, 2.00001, -1e-9])
@@ -113,8 +115,8 @@ def test_the_rest_of_a_total_is_not_negative(limit, monkeypatch):
         plan = policy.plan.workload(np.eye(3, 9, dtype=int), "x", epsilon="1/100", strategy=strategy)
         for seed in range(10):
             with bf.testing.replay(seed):
-                values = _noisy(plan, np.asarray(plan.matrix() @ counts))
-            answers = solve(plan.measurement, values, post=True).answers
+                values = add_noise(plan.measurement, np.asarray(plan.matrix() @ counts), plan.cost)
+            answers = plan.measurement.solve(values, post=True).answers
 
             assert answers.min() >= 0
             assert answers.sum() <= 5 + 1e-6
@@ -131,8 +133,8 @@ def test_queries_alone_keep_their_sign(monkeypatch):
 
     for seed in range(10):
         with bf.testing.replay(seed):
-            values = _noisy(plan, np.zeros(len(plan.scales), dtype=np.int64))
-        plain, shaped = (solve(plan.measurement, values, post=post) for post in (False, True))
+            values = add_noise(plan.measurement, np.zeros(len(plan.scales), dtype=np.int64), plan.cost)
+        plain, shaped = (plan.measurement.solve(values, post=post) for post in (False, True))
 
         assert shaped.answers[0] == max(plain.answers[0], 0)
         assert shaped.answers[1] == min(plain.answers[1], 0)
@@ -151,7 +153,7 @@ def test_queries_alone_that_are_known(post, monkeypatch):
     made = policy.plan.workload(matrix, "x", strategy="direct").measurement
     assert made.estimator is None
 
-    found = solve(made, np.array([40, 7, 100]), post=post, given=given)
+    found = made.solve(np.array([40, 7, 100]), post=post, known=given)
 
     assert found.answers.tolist() == [12, -36, 7]
     assert found.shift == (-84, 28)
@@ -164,5 +166,5 @@ def test_facts_that_the_rows_do_not_tell_move_nothing():
     made = policy.plan.workload([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0]], "x", strategy="direct").measurement
     values = np.array([9, -2])
 
-    assert solve(made, values, post=False, given=given).answers.tolist() == [9, -2]
-    assert solve(made, values, post=True, given=given).answers.min() >= 0
+    assert made.solve(values, post=False, known=given).answers.tolist() == [9, -2]
+    assert made.solve(values, post=True, known=given).answers.min() >= 0

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("a", 0, 3), integers("b", 0, 2))))
@@ -17,8 +16,8 @@ def test_the_shift_bounds_what_shaping_moved(post):
     values = np.random.default_rng(1).integers(-9, 20, len(plan.scales))
     values[-1] = 40
 
-    plain = solve(plan.measurement, values, post=False)
-    shaped = solve(plan.measurement, values, post=post)
+    plain = plan.measurement.solve(values, post=False)
+    shaped = plan.measurement.solve(values, post=post)
     moved = plain.answers - shaped.answers
 
     assert plain.shift == (0.0, 0.0)

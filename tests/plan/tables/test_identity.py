@@ -28,6 +28,6 @@ def test_measured_rows_are_those_of_the_matrix(seed, make_policy, make_bins):
         np.int64
     )
 
-    assert strategy.measured(counts).tolist() == (strategy.matrix() @ cells).tolist()
+    assert strategy.apply(counts).tolist() == (strategy.matrix() @ cells).tolist()
     assert len(strategy.scales) == strategy.matrix().shape[0]
     assert set(strategy.scales) <= {strategy.scale, Fraction(0)}

@@ -72,14 +72,13 @@ def test_still_nodes_are_exact_and_finest(case):
 @pytest.mark.parametrize("case", CASES)
 def test_variances_are_those_of_the_estimates(case):
     """Estimates are linear in what was measured: their variances, from unit vectors, are the stated ones."""
-    from pandas_blowfish.plan.law import variance
-    from pandas_blowfish.plan.shape.solve import solve
+    from pandas_blowfish.plan.scales import variance
 
     plan = policy_of(case).plan.range(["a", "b"], every_box(), strategy="hierarchical", epsilon="3/2")
     spread = np.array([variance(scale) for scale in plan.scales])
     ones = np.eye(len(spread), dtype=np.int64) * 10**6
 
-    estimator = np.column_stack([solve(plan.measurement, one, post=False).answers for one in ones]) / 10**6
+    estimator = np.column_stack([plan.measurement.solve(one, post=False).answers for one in ones]) / 10**6
 
     assert np.allclose(estimator**2 @ spread, plan.std**2, rtol=1e-6, atol=1e-9)
     assert plan.mse == pytest.approx((plan.std**2).mean())

@@ -9,7 +9,7 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -159,9 +159,9 @@ def test_counts_beyond_64_bits_wrap_as_the_noise_does():
     moved = counts.copy()
     moved[0], moved[1] = moved[0] - 1, moved[1] + 1
 
-    change = made.measured(counts) - made.measured(moved)
+    change = made.apply(counts) - made.apply(moved)
 
-    assert (change == made.mapped(made.shifts(0, 1))).all()
+    assert (change == made.spread_noise(made.shifts(0, 1))).all()
 
 
 def test_a_long_grid_is_planned():

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.line.hierarchical import branchings
+from pandas_blowfish.plan.line.layouts import branchings
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.ladder import ladder
 from pandas_blowfish.plan.tables.mesh_lines import PARTS, lines_along
 

@@ -9,9 +9,8 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.law import variance
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.shape.solve import solve
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("a", 0, 1), integers("b", 0, 2), integers("c", 0, 1), integers("d", 0, 3)))
@@ -78,7 +77,7 @@ def test_measured_is_the_matrix(case, where):
         labels = tally.labels()
         counts.append(np.bincount(labels[labels >= 0], own.ravel()[labels >= 0], tally.size))
 
-    measured = made.measured(np.concatenate(counts).astype(np.int64))
+    measured = made.apply(np.concatenate(counts).astype(np.int64))
 
     assert (measured == plan.matrix() @ cells).all()
 
@@ -90,7 +89,7 @@ def test_variances_are_those_of_the_estimates(case):
     spread = np.array([variance(scale) for scale in plan.scales])
     ones = np.eye(len(spread), dtype=np.int64) * 10**6
 
-    estimator = np.column_stack([solve(plan.measurement, one, post=False).answers for one in ones]) / 10**6
+    estimator = np.column_stack([plan.measurement.solve(one, post=False).answers for one in ones]) / 10**6
 
     assert np.allclose(estimator**2 @ spread, plan.std**2, rtol=1e-6, atol=1e-9)
     assert plan.mse == pytest.approx((plan.std**2).mean())
@@ -167,10 +166,10 @@ def test_folded_tables_are_measured_as_their_matrix(folded, where):
         labels = tally.labels()
         counts.append(np.bincount(labels[labels >= 0], own.ravel()[labels >= 0], tally.size))
 
-    measured = made.measured(np.concatenate(counts).astype(np.int64))
+    measured = made.apply(np.concatenate(counts).astype(np.int64))
     loss = edge_loss(made.matrix(), made.scales, definition_edges(policy, plan.domain.columns)).value
 
     assert (measured == made.matrix() @ cells).all()
     assert loss == plan.epsilon if where is None else loss <= plan.epsilon
-    answers = solve(made, measured, post=False).answers
-    assert np.allclose(answers, solve(plan.measurement, plan.matrix() @ cells, post=False).answers)
+    answers = made.solve(measured, post=False).answers
+    assert np.allclose(answers, plan.measurement.solve(plan.matrix() @ cells, post=False).answers)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -55,7 +54,7 @@ def test_equals_dense_least_squares(seed, make_full_policy, make_filter, by_dens
     values[exact] = (matrix @ counts)[exact]
 
     dense = by_dense_algebra(matrix, list(plan.scales), wanted)
-    found = solve(made, values, post=False).answers
+    found = made.solve(values, post=False).answers
 
     # where a filter is no product of columns, tables do not use all zeros that the whole joint table knows
     if all(held is None for held in map(plan.asked[0].held, plan.asked[0].sets)) and not _odd(plan):

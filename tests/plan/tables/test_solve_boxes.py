@@ -9,7 +9,6 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.tables.levels import Levels
 from pandas_blowfish.plan.tables.mesh import Mesh
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -56,7 +55,7 @@ def test_equals_dense_least_squares(
         matrix = plan.matrix().toarray()
         counts = np.array([draw.randint(0, 9) for _ in range(matrix.shape[1])])
 
-        exact = solve(made, matrix @ counts, post=False).answers
+        exact = made.solve(matrix @ counts, post=False).answers
 
         assert np.allclose(exact, wanted @ counts, atol=1e-6)  # without noise it is the truth
         full = all(each.leaves == len(each.leaf_of) for each in made.leveled.ladders)
@@ -67,7 +66,7 @@ def test_equals_dense_least_squares(
         still = np.array([scale == 0 for scale in plan.scales])
         values[still] = (matrix @ counts)[still]
         dense = by_dense_algebra(matrix, list(plan.scales), wanted.astype(float))
-        found = solve(made, values, post=False).answers
+        found = made.solve(values, post=False).answers
         assert np.allclose(found, dense.estimator @ values, atol=1e-6)
         assert np.allclose(plan.std**2, dense.variances, rtol=1e-6, atol=1e-9)
         assert np.isclose(plan.mse, dense.variances.mean())
@@ -86,7 +85,7 @@ def test_unbiased_whatever_is_filled_up(seed, make_full_policy, make_filter, mak
     cells = np.eye(plan.domain.size, dtype=np.int64) * 1_000
 
     for cell, one in enumerate(cells):
-        found = solve(plan.measurement, plan.matrix() @ one, post=False).answers
+        found = plan.measurement.solve(plan.matrix() @ one, post=False).answers
         assert np.allclose(found, 1_000 * wanted[:, cell], atol=1e-5)
 
 
@@ -102,7 +101,7 @@ def test_mesh_sums_cells(boxes_by_cells):
     counts, noise = draw.integers(0, 50, 30), draw.integers(-9, 9, len(plan.scales))
     cells = plan.matrix() @ counts + plan.noise_map @ noise
 
-    found = solve(made, np.asarray(cells), post=False)
+    found = made.solve(np.asarray(cells), post=False)
 
     assert np.allclose(found.answers, boxes_by_cells(plan.asked[0]) @ _by_cell(plan, cells))
     assert found.answers[-1] == pytest.approx(counts.sum())
@@ -129,8 +128,8 @@ def test_post_cuts_at_nothing_and_at_the_row_count():
         if most is not None:
             values[-1] = 40
 
-        plain = solve(plan.measurement, values, post=False)
-        shaped = solve(plan.measurement, values, post=True)
+        plain = plan.measurement.solve(values, post=False)
+        shaped = plan.measurement.solve(values, post=True)
 
         assert shaped.most == most
         assert (shaped.answers == np.clip(plain.answers, 0, np.inf if most is None else most)).all()
@@ -143,7 +142,7 @@ def test_groups_are_outermost_and_dropped_ones_are_nothing(boxes_by_cells):
     plan = policy.plan.where("r != 'q'").groupby("r").range(["a", "b"], [((0, 1), (0, 1)), ((0, 3), (0, 3))])
     counts = np.arange(plan.domain.size)
 
-    found = solve(plan.measurement, plan.matrix() @ counts, post=False).answers.reshape(3, 2)
+    found = plan.measurement.solve(plan.matrix() @ counts, post=False).answers.reshape(3, 2)
 
     assert (found[1] == 0).all()
     assert np.allclose(found.ravel(), boxes_by_cells(plan.asked[0]) @ counts)
@@ -162,7 +161,7 @@ def test_known_boxes_are_conditional_means(strategy, sizes, by_dense_algebra, bo
     matrix, wanted = plan.matrix().toarray(), boxes_by_cells(plan.asked[0]).astype(float)
     values = np.random.default_rng(1).integers(-20, 60, matrix.shape[0])
 
-    found = solve(plan.measurement, values, post=False, given=Given.of(stated))
+    found = plan.measurement.solve(values, post=False, known=Given.of(stated))
 
     dense = by_dense_algebra(matrix, list(plan.scales), np.eye(domain.size))
     cells, spread = dense.estimator @ values, (dense.estimator * dense.noise) @ dense.estimator.T
@@ -186,13 +185,13 @@ def test_known_boxes_keep_exact_totals(post):
     asked += [((0, 4), (None, None)), ((5, 6), (None, None))]
     for strategy in ("identity", "hierarchical"):
         made = bf.Policy(domain, secrets=secrets).plan.range(["x", "y"], asked, strategy=strategy).measurement
-        exact = made.measured(_table_counts(made, cells))
+        exact = made.apply(_table_counts(made, cells))
         still = made.scales.codes == list(made.scales.values).index(0)
         noise = np.random.default_rng(3).integers(-9, 10, len(exact))
         values = exact + np.where(still, 0, noise)
 
         given = Given.of(bf.Policy(domain, constraints=facts))
-        found = solve(made, values, post=post, given=given).answers
+        found = made.solve(values, post=post, known=given).answers
 
         assert found[-2:].tolist() == [cells[:5].sum(), cells[5:].sum()]
         if not post:
@@ -222,6 +221,6 @@ def test_meshes_agree_already(post):
     total = int(values.sum() // made.whole)
     facts = [bf.Box(x=(0, 3), y=(0, 3), answer=total // 3)]
 
-    found = solve(made, values, post=post, given=Given.of(bf.Policy(domain, constraints=facts))).answers
+    found = made.solve(values, post=post, known=Given.of(bf.Policy(domain, constraints=facts))).answers
 
     assert found[:2].tolist() == [total // 3, total]

@@ -16,8 +16,8 @@ from pandas_blowfish.policy.domain import Domain, integers
 def noisy_values(draw, identity):
     """Return noisy values of random counts: exact rows hold them exactly."""
     counts = np.array([draw.randint(0, 20) for _ in range(identity.tally.size)])
-    counts[~identity.tally.sieve.occupied(identity.tally.marks, identity.tally.shape)] = 0
-    exact = identity.measured(counts)
+    counts[~identity.tally.occupied] = 0
+    exact = identity.apply(counts)
     noise = np.array([draw.randint(-9, 9) if scale else 0 for scale in identity.scales])
     return counts, exact + noise
 

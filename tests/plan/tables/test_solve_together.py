@@ -8,7 +8,6 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.tables.solve import _shared, _tied
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -78,7 +77,7 @@ def test_known_counts_hold_in_every_table(secrets, post, make_filter):
             values[at : at + tally.size] = np.bincount(tally.labels(), table, tally.size)
         at += tally.size
 
-    found = solve(made, values, post=post, given=given).answers
+    found = made.solve(values, post=post, known=given).answers
 
     parts = np.split(found, np.cumsum(asked.answers)[:-1])
     tables = {

@@ -9,7 +9,6 @@ from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.shape.solve import solve
 from pandas_blowfish.plan.totals.solve import Estimated, instants
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.totals import total_frame
@@ -38,11 +37,11 @@ FRAME = pd.DataFrame(
 
 def _drawn(plan, times, post=True):
     """Return many solved releases of a plan on the frame, without noise first."""
-    exact = plan.measurement.measured(count_cells(FRAME, plan.measurement.tallies, clip=False))
+    exact = plan.measurement.apply(count_cells(FRAME, plan.measurement.tallies, clip=False))
     with bf.testing.replay(11):
         drawn = [discrete_laplace(scale, times) if scale else np.zeros(times, int) for scale in plan.scales]
     noise = np.stack(drawn, axis=1)
-    return [solve(plan.measurement, exact + each, post=post) for each in [np.zeros_like(exact), *noise]]
+    return [plan.measurement.solve(exact + each, post=post) for each in [np.zeros_like(exact), *noise]]
 
 
 def _frame(plan, solved, post):
@@ -150,7 +149,7 @@ def test_no_rows_have_no_mean():
     """Where that is surely so; the sum of nothing is 0."""
     known = bf.Policy(DOMAIN, secrets={"g": bf.public()})
     plan = known.plan.where("g == 1").groupby("g").mean("x")
-    nothing = solve(plan.measurement, np.zeros(len(plan.scales), dtype=np.int64), post=True)
+    nothing = plan.measurement.solve(np.zeros(len(plan.scales), dtype=np.int64), post=True)
 
     assert np.isnan(nothing.answers).all()
     assert np.isnan(nothing.std).all()
@@ -162,7 +161,7 @@ def test_no_rows_have_no_mean():
 def test_a_sum_at_the_limit_says_so():
     """What saturates has no error bar: its interval is everything."""
     plan = POLICY.plan.sum("x")
-    cut = solve(plan.measurement, np.array([LIMIT, 3], dtype=np.int64), post=False)
+    cut = plan.measurement.solve(np.array([LIMIT, 3], dtype=np.int64), post=False)
     frame = _frame(plan, cut, False)
 
     assert np.isinf(cut.std).all()

@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.law import variance
+from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.totals.sums import Sums
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.policy.domain import Domain, from_dict
-from pandas_blowfish.policy.graph.missing import WithVoid
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.policy.graph.ball import Ball
+from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit
+from pandas_blowfish.policy.secret import build
 
 
 def _random(seed):
@@ -33,7 +35,7 @@ def _random(seed):
             Cliques(np.array([draw.randrange(2) for _ in range(math.prod(solid))])),
         ]
     )
-    return WithVoid(inner, solid, nullable, joined=draw.random() < 0.7), draw
+    return WithMissing(inner, solid, nullable, joined=draw.random() < 0.7), draw
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -67,10 +69,27 @@ def test_axis_relation_matches_edges(seed):
     marks = np.ravel_multi_index(np.meshgrid(*labels, indexing="ij"), [2] * len(labels)).ravel()
 
     fast = graph.axis_relation(classes, labels)
-    slow = graph.relation(flat, marks).grown(math.prod(counts))
+    slow = Explicit(graph.size, graph.edges()).relation(flat, marks).grown(math.prod(counts))
 
     assert (fast.move == slow.move).all()
     assert (fast.cross == slow.cross).all()
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_relation_and_furthest_match_edges(seed):
+    """Any classes, labels and ranks, on one column or several: what all edges say."""
+    graph, draw = _random(seed)
+    classes = np.array([draw.randrange(3) for _ in range(graph.size)])
+    labels = np.array([draw.randrange(-1, 2) for _ in range(graph.size)])
+    rank = np.array(draw.sample(range(graph.size), graph.size))
+    listed = Explicit(graph.size, graph.edges())
+
+    fast, slow = graph.relation(classes, labels), listed.relation(classes, labels)
+
+    assert (fast.move == slow.move).all()
+    assert (fast.cross == slow.cross).all()
+    assert (graph.furthest(rank) == listed.furthest(rank)).all()
+    assert graph.visible(labels) == listed.visible(labels)
 
 
 def test_a_million_places_that_may_be_missing_plan_without_edges():
@@ -93,3 +112,34 @@ def test_whole_numbers_are_exact_values():
     edges = [bf.Policy(d, secrets={("a", "b"): bf.threshold(1)}).graph.edge_count for d in (whole, real)]
 
     assert edges == [12, 20]
+
+
+def test_missing_joins_every_value_and_shortens_paths():
+    """Through missing any two values are two steps apart, whatever the values' own graph."""
+    line, apart = WithMissing(Ball.even(10, 1), joined=True), WithMissing(Cliques.none(4), joined=True)
+
+    assert [line.distance(0, cell) for cell in (1, 2, 9, 10)] == [1, 2, 2, 1]
+    assert line.edge_count == 9 + 10
+    assert len(set(apart.components.tolist())) == 1
+
+
+def test_public_missing_is_alone():
+    """A public missing cell has no edge and no path."""
+    line = WithMissing(Ball.even(10, 1), joined=False)
+
+    assert line.distance(0, 10) == math.inf
+    assert line.distance(10, 10) == 0
+    assert line.distance(0, 9) == 9
+    assert line.visible(np.array([0] * 10 + [1])) == 0
+
+
+def test_secrets_say_whether_missing_is_joined():
+    """Every secret protects the missing cell unless it, or the column, is public."""
+    column = integers("x", 0, 3, nullable=True)
+    secrets = [bf.full(), bf.threshold(1), bf.partition(2), bf.edges([(0, 1)])]
+    opened = [bf.full(missing="public"), bf.threshold(1, missing="public"), bf.public()]
+
+    assert all(build(secret["blowfish"], column).adjacent(4, cell) for secret in secrets for cell in range(4))
+    assert not any(
+        build(secret["blowfish"], column).adjacent(4, cell) for secret in opened for cell in range(4)
+    )

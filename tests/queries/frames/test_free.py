@@ -5,9 +5,15 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, NotReleasedError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    BlowfishError,
+    FrameError,
+    NotProtectedError,
+    NotReleasedError,
+)
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.frames.free import lines_of
+from pandas_blowfish.queries.frames.free import lines_of, quantile_again
 
 POLICY = bf.Policy(
     Domain(
@@ -107,8 +113,10 @@ def test_what_is_no_release_or_was_changed_is_refused(df):
     """Only whole histograms answer, in the order they were released."""
     cum = df.blowfish.cumhist("pay", epsilon=1)
 
-    with pytest.raises(NotReleasedError):
+    with pytest.raises(NotProtectedError):
         ROWS.blowfish.quantile([0.5])
+    with pytest.raises(NotReleasedError):
+        quantile_again(ROWS, [0.5])
     with pytest.raises(FrameError):
         cum.iloc[:-1].blowfish.range([(0, 1)])
     with pytest.raises(FrameError):

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.protocol import Checkable
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.protocol import OneRound
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.domain import Domain
 
@@ -30,7 +29,7 @@ PROOF = (
 )
 
 
-class _Weighted(Protocol):
+class _HasTables(Protocol):
     """What a measurement by tables says about itself."""
 
     @property
@@ -49,7 +48,7 @@ class _Weighted(Protocol):
     def table_scales(self) -> tuple[Fraction, ...]: ...
 
 
-class Weighted(Checkable):
+class EffectTables(OneRound):
     """Scales of tables: inverses of their weights, as large as epsilon asks for.
 
     A subclass has `losses` (edges x tables, see `Changes.losses`), `weights`, `rows` (how many rows each
@@ -57,42 +56,42 @@ class Weighted(Checkable):
     """
 
     @property
-    def domain(self: _Weighted) -> Domain:
+    def domain(self: _HasTables) -> Domain:
         """Return the columns that are looked at, and their cells."""
         domain: Domain = self.question.domain
         return domain
 
     @property
-    def index(self: _Weighted) -> pd.Index[Any]:
+    def index(self: _HasTables) -> pd.Index[Any]:
         """Return the index of the answers."""
         index: pd.Index[Any] = self.question.index
         return index
 
     @cached_property
-    def sensitivity(self: _Weighted) -> Fraction:
+    def sensitivity(self: _HasTables) -> Fraction:
         """Return the largest L1 change of the noisy rows between neighbours."""
         return Fraction(int(self.losses.sum(axis=1).max(initial=0)) if len(self.weights) else 0)
 
     @cached_property
-    def table_scales(self: _Weighted) -> tuple[Fraction, ...]:
+    def table_scales(self: _HasTables) -> tuple[Fraction, ...]:
         """Return the scale of each table."""
         weights = np.array(self.weights, dtype=np.int64)
         loss = int((self.losses @ weights).max(initial=0)) if len(weights) else 0
         return tuple(Fraction(loss, weight) / self.epsilon for weight in self.weights)
 
     @cached_property
-    def variances_of_tables(self: _Weighted) -> list[float]:
+    def variances_of_tables(self: _HasTables) -> list[float]:
         """Return the variance of the noise of each table, within what floats can divide by."""
         return [min(max(variance(scale), 1e-200), 1e200) for scale in self.table_scales]
 
     @cached_property
-    def scales(self: _Weighted) -> Scales:
+    def scales(self: _HasTables) -> Scales:
         """Return one scale a measured row: table after table, then what is exact."""
         codes = np.repeat(np.arange(len(self.rows), dtype=np.int32), self.rows)
         return Scales([*self.table_scales, Fraction(0)], codes)
 
     @property
-    def proof(self: _Weighted) -> str:
+    def proof(self: _HasTables) -> str:
         """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT

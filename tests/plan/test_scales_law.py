@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.law import reach, reach_of_sum, variance, widest
+from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 
 SCALES = [
     Fraction(1, 10**9),

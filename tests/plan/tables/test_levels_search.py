@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.tables.level_search import Leveled, search
+from pandas_blowfish.plan.tables.levels import BoxLevels, search
 from pandas_blowfish.plan.tables.sensitivity import changes
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -15,7 +15,7 @@ def _leveled(radices, secrets=None, **options):
     boxes = [((low, high), (2, 6)) for low in range(8) for high in range(low, 8)]
     question = policy.plan.range(["a", "b"], boxes, strategy="identity").asked[0]
     ladders = question._ladders(question.segments(policy), radices)
-    return Leveled(question, tuple(ladders), changes(question.graph(policy), question.whole))
+    return BoxLevels(question, tuple(ladders), changes(question.graph(policy), question.whole))
 
 
 def test_effects_leave_out_what_is_exact():

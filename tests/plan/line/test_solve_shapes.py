@@ -10,15 +10,14 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.kernel.buckets import bucketed
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.plan.choose import STRATEGIES
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.line.dawa import Dawa
-from pandas_blowfish.plan.shape.solve import solve
+from pandas_blowfish.plan.line.question import STRATEGIES as LINE_STRATEGIES
 from pandas_blowfish.policy.domain import Domain, integers
 
 
 def _noisy(measured, bins):
-    exact = measured.measured(bins)
+    exact = measured.apply(bins)
     if isinstance(measured, Dawa):
         return bucketed(measured, exact)
     for code, scale in enumerate(measured.scales.values):
@@ -44,7 +43,7 @@ def _asks(planner):
 def _counts(plan, most, seed):
     """Return random counts of whole lines, and which atoms a filter leaves rows in."""
     tally = plan.asked[plan.way].tally
-    occupied = tally.sieve.occupied(tally.marks, tally.shape)
+    occupied = tally.occupied
     counts = np.where(occupied, np.random.default_rng(seed).integers(0, most, tally.size), 0)
     return counts.reshape(-1, 12), occupied.reshape(-1, 12).any(axis=0)
 
@@ -61,7 +60,7 @@ def _planned(ask, strategy):
 
 
 @pytest.mark.usefixtures("short_search")
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [each.name for each in LINE_STRATEGIES])
 def test_without_noise_answers_are_true(strategy):
     """The measured rows of a table lead back to its counts, shaped or not."""
     for policy in _policies():
@@ -69,16 +68,16 @@ def test_without_noise_answers_are_true(strategy):
             if (plan := _planned(ask, strategy)) is None:
                 continue
             counts, held = _counts(plan, 9, seed=1)
-            values = plan.measurement.measured(counts[:, held].ravel())
+            values = plan.measurement.apply(counts[:, held].ravel())
 
             truth = np.cumsum(counts, axis=1).ravel()
 
             for post in (True, False):
-                assert solve(plan.measurement, values, post=post).answers == pytest.approx(truth, abs=1e-6)
+                assert plan.measurement.solve(values, post=post).answers == pytest.approx(truth, abs=1e-6)
 
 
 @pytest.mark.usefixtures("short_search")
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [each.name for each in LINE_STRATEGIES])
 def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
     """Counts are never negative, totals that the policy leaves exact are exact."""
     for policy in _policies():
@@ -90,8 +89,8 @@ def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
             with bf.testing.replay(3):
                 values = _noisy(measured, counts[:, held].ravel())
 
-            solved = solve(measured, values, post=True)
-            raw = solve(measured, values, post=False)
+            solved = measured.solve(values, post=True)
+            raw = measured.solve(values, post=False)
 
             steps = np.diff(solved.answers.reshape(-1, 12), axis=1, prepend=0)
             line = measured.line
@@ -129,10 +128,7 @@ def test_mean_squared_error_is_the_planned_one(strategy, ask):
 
     with bf.testing.replay(11):
         errors = np.array(
-            [
-                solve(plan.measurement, _noisy(plan.measurement, bins), post=False).answers
-                for _ in range(2_000)
-            ]
+            [plan.measurement.solve(_noisy(plan.measurement, bins), post=False).answers for _ in range(2_000)]
         )
 
     assert (errors**2).mean() == pytest.approx(plan.mse, rel=0.05)
@@ -143,17 +139,17 @@ def test_plain_counts_keep_exact_totals():
     """A histogram by single cells is projected on its public row count."""
     policy = bf.Policy(Domain((integers("x", 0, 5),)))
     plan = policy.plan.hist("x", strategy="identity")
-    values = plan.measurement.measured(np.array([9, 0, 0, 0, 0, 1])) + np.array([3, -4, 1, 0, 0, 0, 0])
+    values = plan.measurement.apply(np.array([9, 0, 0, 0, 0, 1])) + np.array([3, -4, 1, 0, 0, 0, 0])
 
-    found = solve(plan.measurement, values, post=True)
+    found = plan.measurement.solve(values, post=True)
 
     assert found.answers.sum() == pytest.approx(10)
     assert (found.answers >= 0).all()
-    assert solve(plan.measurement, values, post=False).answers.tolist() == [12, -4, 1, 0, 0, 1]
+    assert plan.measurement.solve(values, post=False).answers.tolist() == [12, -4, 1, 0, 0, 1]
 
     values[5] += 3  # three rows too many: half a row less in each of the six bins
 
-    raw = solve(plan.measurement, values, post=False)
+    raw = plan.measurement.solve(values, post=False)
 
     assert raw.answers.tolist() == [11.5, -4.5, 0.5, -0.5, -0.5, 3.5]
     assert raw.answers.sum() == 10
@@ -169,7 +165,7 @@ def test_counts_of_pieces_are_exact_too(on_line):
     bins = np.array([draw.randint(0, 9) for _ in range(6)])
 
     with bf.testing.replay(5):
-        solved = solve(plan.measurement, _noisy(plan.measurement, bins), post=True)
+        solved = plan.measurement.solve(_noisy(plan.measurement, bins), post=True)
 
     counts = np.diff(solved.answers, prepend=0)
     assert (counts >= 0).all()
@@ -178,7 +174,7 @@ def test_counts_of_pieces_are_exact_too(on_line):
 
 
 @pytest.mark.usefixtures("short_search")
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [each.name for each in LINE_STRATEGIES])
 def test_known_sums_on_lines_keep_what_is_exact(strategy):
     """Scattered cells, and a run of one group, are as known; totals stay exact, counts are not negative."""
     for policy in _policies():
@@ -198,7 +194,7 @@ def test_known_sums_on_lines_keep_what_is_exact(strategy):
 
             for post in (True, False):
                 steps = np.diff(
-                    solve(plan.measurement, values, post=post, given=given).answers.reshape(-1, 12),
+                    plan.measurement.solve(values, post=post, known=given).answers.reshape(-1, 12),
                     axis=1,
                     prepend=0,
                 )
@@ -223,8 +219,8 @@ def test_shifts_of_counts_that_agree_with_known_sums():
     noisy = np.array([9, -4, 1, 2, 5, 0, -3, 5, 9, 2, -6, 1, 41])
     open_ = np.arange(12) != 7
 
-    solved = solve(made, noisy, post=True, given=given)
-    plain = solve(made, noisy, post=False, given=given)
+    solved = made.solve(noisy, post=True, known=given)
+    plain = made.solve(noisy, post=False, known=given)
 
     low, high = solved.shift
     moved = noisy[:12] - solved.answers

@@ -3,7 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from pandas_blowfish.plan.threads import one_thread
+from pandas_blowfish.plan.shape.one_thread import one_thread
 
 
 def test_one_thread_inside_and_as_before_after():

@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan.law import variance
-from pandas_blowfish.plan.tables.scaling import Weighted
+from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.tables.effects import EffectTables
 
 
 @dataclass(frozen=True, eq=False)
-class Made(Weighted):
+class Made(EffectTables):
     """Two tables and three exact rows."""
 
     losses: np.ndarray

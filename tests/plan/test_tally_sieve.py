@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.sieve import MAX_CLASSES, sieve
+from pandas_blowfish.plan.tally import MAX_CLASSES, sieve
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.policy.expression import parse, truth
 
@@ -46,7 +46,7 @@ def test_cells_and_bins_match_enumeration(make_full_policy, make_filter):
         found = sieve(condition, domain.columns, labels)
 
         assert found.cells().tolist() == slow.ravel().tolist()
-        assert found.occupied(labels, bins).tolist() == held.ravel().tolist()
+        assert found.find_occupied(labels, bins).tolist() == held.ravel().tolist()
         assert found.trivial == slow.all()
         assert found.passes.size <= slow.size
 

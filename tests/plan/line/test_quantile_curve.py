@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.plan.line.quantiles import Axis, quantiles
+from pandas_blowfish.plan.line.quantile_curve import Axis, quantiles
 
 
 def _ask(cells, positions, q, spread=None):
