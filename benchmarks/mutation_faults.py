@@ -15,7 +15,7 @@ import numpy as np
 from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
-from pandas_blowfish.beyond.chain_plan import Chained
+from pandas_blowfish.beyond.chain_plan import ChainPlan
 from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
@@ -916,7 +916,7 @@ def _(patch: Patches) -> None:
 
 @fault("rows that follow each other are taken for independent", OTHERS, "chain")
 def _(patch: Patches) -> None:
-    patch.set(Chained, "rate", staticmethod(lambda policy, epsilon: epsilon))
+    patch.set(ChainPlan, "rate", staticmethod(lambda policy, epsilon: epsilon))
 
 
 @fault("the secret total is forgotten", OTHERS, "secret total")

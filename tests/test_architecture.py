@@ -202,8 +202,7 @@ CLASSES = {
 }
 ALIKE = {
     *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
-    *(("recorded", "records"), ("solve", "solved")),
-    ("state", "stated"),
+    ("solve", "solved"),
 }
 
 

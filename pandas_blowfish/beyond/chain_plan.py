@@ -13,7 +13,7 @@ from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.policy.policy import Policy
 
 
-class Chained(Plan):
+class ChainPlan(Plan):
     """A release about rows that follow each other, with noise that allows for what they tell so."""
 
     @classmethod
@@ -73,14 +73,14 @@ def _quilt(policy: Policy, epsilon: Fraction) -> Quilt:
     return sigma(policy.chain, policy.chain.length, epsilon)
 
 
-def chained(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
+def chain_plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
     """Return what plans about rows that follow each other are, or raise where other columns are seen.
 
     Proof note:
         Requires: rows follow the policy's chain in one column; of other columns nothing is known.
         Ensures:  a plan's answer is a function of that column, and of noise at the rate of `quilt.sigma`.
         Because:  a question that looks at any other column, in a filter or a group too, is refused here, and
-                  `choose` measures at `Chained.rate`, for the full graph of the column.
+                  `choose` measures at `ChainPlan.rate`, for the full graph of the column.
         Checked:  tests/beyond/test_chain_plan.py::test_noise_is_enough_by_enumeration,
                   tests/beyond/test_chain_plan.py::test_other_columns_are_refused
     """
@@ -91,4 +91,4 @@ def chained(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
             what = f"rows follow each other in {column!r}, and nobody knows what other columns tell of that"
             fix = f"ask about {column!r} alone, filters and groups included."
             raise SecretError(column, what, fix=fix)
-    return Chained
+    return ChainPlan

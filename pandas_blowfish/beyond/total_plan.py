@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from pandas_blowfish.beyond.chain_plan import chained
+from pandas_blowfish.beyond.chain_plan import chain_plan_type
 from pandas_blowfish.errors import SecretError, UnsoundPlanError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question
@@ -15,7 +15,7 @@ from pandas_blowfish.policy.policy import Policy
 MORE = " Only one release of a dataset is covered by this argument."
 
 
-class Guarded(Plan):
+class TotalPlan(Plan):
     """The release of a total that is secret to within some delta, and of each record's secrets."""
 
     @classmethod
@@ -54,7 +54,7 @@ class Guarded(Plan):
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
         told = {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
-        return {name: value for name, value in told.items() if name != "exact for free"}
+        return {name: value for name, value in told.items() if name != "exact, costs nothing"}
 
 
 def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
@@ -68,7 +68,7 @@ def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
         Checked:  tests/beyond/test_total_plan.py::test_all_but_the_total_is_refused
     """
     if policy.chain is not None:
-        return chained(policy, asked)
+        return chain_plan_type(policy, asked)
     if not policy.aggregates:
         return Plan
     secret = policy.aggregates[0]
@@ -79,4 +79,4 @@ def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
             )
             fix = f"ask for sum({secret.column!r}) or mean({secret.column!r}) of all rows, and nothing else."
             raise SecretError(secret.column, what, fix=fix)
-    return Guarded
+    return TotalPlan

@@ -129,7 +129,7 @@ class Apart:
             "strategy": self.strategy,
             "costs": f"epsilon {self.epsilon}, kept apart from the budget, once a dataset",
             "noise": f"discrete Laplace, scale {self.scale}",
-            "typical error": f"+-{self.mse**0.5:,.3g} a count (root mean squared)",
+            "typical error": f"+-{self.mse**0.5:,.3g} per count (root mean squared)",
         }
         if isinstance(self.told, Certified):
             facts["told exactly"] = self._told_exactly(self.told)

@@ -251,9 +251,9 @@ class Ledger:
                       tests/books/test_ledger_processes.py::test_no_charge_under_too_few_facts
         """
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
-        from pandas_blowfish.facts import recorded
+        from pandas_blowfish.facts import later
 
-        stated = recorded.read_fact(fact)
+        stated = later.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             after, costs = _with_fact(connection, dataset, stated)
@@ -267,9 +267,9 @@ class Ledger:
             fact: As `record_exact` takes it; what that refuses is refused here.
         """
         from pandas_blowfish.books import reprice  # here: charging needs no numpy
-        from pandas_blowfish.facts import recorded
+        from pandas_blowfish.facts import later
 
-        stated = recorded.read_fact(fact)
+        stated = later.read_fact(fact)
         reprice.enlarged(self.dataset(dataset), stated)
         with chain.transaction(self.location) as connection:
             return _with_fact(connection, dataset, stated)[0].budget

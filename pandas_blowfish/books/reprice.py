@@ -12,7 +12,7 @@ from pandas_blowfish.books.state import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
-from pandas_blowfish.facts.recorded import FIX, add_facts, clash, policy_from
+from pandas_blowfish.facts.later import FIX, add_facts, clash, policy_from
 from pandas_blowfish.plan.price import Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 

@@ -328,8 +328,7 @@ def _told(policy: Policy, plan: Plan) -> bool:
     shape = [policy.domain[name].size for name in names]
     if math.prod(shape) > MAX_SETTLED:
         return False
-    codes = np.unravel_index(np.arange(math.prod(shape)), shape)
-    cells = Cells.present(dict(zip(names, codes, strict=True)), math.prod(shape))
+    cells = Cells.every(names, shape)
     known = [np.ones((1, len(cells)), dtype=np.int64)] if policy.rows_public else []
     known += [
         (fact.counts_at(cells) == np.arange(fact.counts)[:, None]).astype(np.int64) for fact in policy.facts

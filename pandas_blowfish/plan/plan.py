@@ -27,8 +27,8 @@ from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 
 MAX_SHOWN = 8  # scales that a plan spells out
-ANSWERS = {"sum": "a sum", "mean": "a mean", "kmeans": "a size", "logsum": "a sum of logarithms"}
-ANSWERS |= {"geomean": "a geometric mean, as a share of it"}
+ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
+ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -235,7 +235,7 @@ class Plan:
             "sensitivity": str(self.sensitivity),
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
-            "exact for free": self._free(),
+            "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
             **({"public facts": self.price.describe()} if self.policy.constraints else {}),
         }
@@ -246,7 +246,7 @@ class Plan:
         return "no edge of the policy changes the answer"
 
     def _quantiles(self) -> str:
-        return f"{len(self.query['q']):,} a group, read off {len(self.index):,} cumulative counts"
+        return f"{len(self.query['q']):,} per group, read off {len(self.index):,} cumulative counts"
 
     def _noise(self) -> str:
         used = sorted({scale for scale in self.scales.values if scale})
@@ -257,7 +257,7 @@ class Plan:
     def _typical(self) -> str:
         if np.isnan(self.mse):
             return "depends on the rows: not known before the release"
-        each = ANSWERS.get(self.query["verb"], "a count")
+        each = ANSWERS.get(self.query["verb"], "per count")
         return f"+-{self.mse**0.5:,.3g} {each} (root mean squared, before shape constraints)"
 
     def _free(self) -> str:

@@ -10,10 +10,10 @@ from pandas_blowfish.errors import ArgumentError, AttachedPolicyError, SchemaErr
 from pandas_blowfish.exact.instant import span_text
 from pandas_blowfish.markup import one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.blocks import thaw
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.margin import use_logarithms
 from pandas_blowfish.policy.schema import is_schema, lists_values, read, stated_columns
-from pandas_blowfish.policy.stated import thaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,13 @@ class Cells:
     def present(cls, codes: Mapping[str, Ints], many: int) -> Cells:
         """Return `many` cells, none of them absent."""
         return cls(codes, np.zeros(many, dtype=bool))
+
+    @classmethod
+    def every(cls, names: Sequence[str], shape: Sequence[int]) -> Cells:
+        """Return all cells of some columns, in C order."""
+        many = math.prod(shape)
+        codes = np.unravel_index(np.arange(many), shape) if names else ()
+        return cls.present(dict(zip(names, codes, strict=True)), many)
 
     def __len__(self) -> int:
         return len(self.absent)

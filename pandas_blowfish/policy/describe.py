@@ -12,8 +12,8 @@ from pandas_blowfish.exact.instant import from_ns, span_text
 from pandas_blowfish.exact.number import number
 from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, as_threshold, c_of
-from pandas_blowfish.policy.stated import Columns, thaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy

@@ -17,10 +17,10 @@ from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import exact, plain
 from pandas_blowfish.markup import data_table, element
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.blocks import thaw
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.serialise import dump_yaml
-from pandas_blowfish.policy.stated import thaw
 
 if TYPE_CHECKING:
     import pandas as pd

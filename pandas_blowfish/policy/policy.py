@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from pandas_blowfish.errors import ArgumentError, SchemaError
 from pandas_blowfish.policy import describe as words
 from pandas_blowfish.policy.attach import require_agreement
-from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.graph.records import Block, RecordGraph
-from pandas_blowfish.policy.lint import Findings, lint
-from pandas_blowfish.policy.margin import alone, as_threshold, use_logarithms
-from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
-from pandas_blowfish.policy.schema import is_schema, read, stored_policy
-from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form
-from pandas_blowfish.policy.stated import (
+from pandas_blowfish.policy.blocks import (
     Columns,
     blocks_of,
     freeze,
@@ -29,6 +22,13 @@ from pandas_blowfish.policy.stated import (
     steps_of,
     thaw,
 )
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.records import Block, RecordGraph
+from pandas_blowfish.policy.lint import Findings, lint
+from pandas_blowfish.policy.margin import alone, as_threshold, use_logarithms
+from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
+from pandas_blowfish.policy.schema import is_schema, read, stored_policy
+from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form
 
 if TYPE_CHECKING:
     from pandas_blowfish.beyond.aggregate import Aggregate

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import SchemaError, SecretError
 from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
 from pandas_blowfish.policy.margin import RELATIVE
 from pandas_blowfish.policy.schema import kind_of_dtype
 from pandas_blowfish.policy.secret import KINDS_OF_SECRET, keys_of
-from pandas_blowfish.policy.stated import Columns, thaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.beyond.aggregate import Aggregate

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.beyond.aggregate import Aggregate
-from pandas_blowfish.beyond.total_plan import Guarded
+from pandas_blowfish.beyond.total_plan import TotalPlan
 from pandas_blowfish.errors import SecretError, UnboundedColumnError
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -32,7 +32,7 @@ def test_the_larger_of_both(delta, column, sensitivity, epsilon):
     """max(individual sensitivity, 3 delta) / epsilon; all that a plan says of itself agrees."""
     policy = _policy(delta, column)
     for plan in (policy.plan.sum(column, epsilon=epsilon), policy.plan.mean(column, epsilon=epsilon, rows=9)):
-        assert isinstance(plan, Guarded)
+        assert isinstance(plan, TotalPlan)
         assert plan.sensitivity == sensitivity
         assert plan.scale == sensitivity / epsilon
         assert plan.privacy_loss() == epsilon == plan.cost
@@ -48,7 +48,7 @@ def test_losses_are_each_of_their_own():
     """Neither alone decides: the loss is that of totals where delta is large, that of edges where not."""
     for delta, lost in ((5, Fraction(2, 15)), (Fraction(1, 3), Fraction(1))):
         plan = _policy(delta).plan.sum("sales")
-        edges = super(Guarded, plan).privacy_loss()
+        edges = super(TotalPlan, plan).privacy_loss()
 
         assert edges == lost
         assert plan.privacy_loss() == 1

@@ -15,7 +15,7 @@ from pandas_blowfish.books.reprice import enlarged, policy_of, recorded, reprice
 from pandas_blowfish.books.state import Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.fact import answer_of, cells_of, read_facts
-from pandas_blowfish.facts.recorded import read_fact
+from pandas_blowfish.facts.later import read_fact
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain, integers

@@ -90,8 +90,8 @@ def test_one_release_a_dataset():
         with pytest.raises(OnceError, match="one release"):
             rows.hist("sex", **more)
     assert rows.budget.spent == 0
-    beside = rows.hist("sex", epsilon=1).blowfish.receipt["beside"]
-    assert beside.startswith(f"entry {first.blowfish.receipt['entry']},")
+    also = rows.hist("sex", epsilon=1).blowfish.receipt["weaker_release"]
+    assert also.startswith(f"entry {first.blowfish.receipt['entry']},")
     assert rows.budget.spent == 1
 
 
@@ -157,7 +157,7 @@ def test_the_promise_of_a_receipt_is_verified():
     assert receipt["proof"] == "certified"
     assert "or told exactly" in receipt["noise"]
     without = {key: value for key, value in receipt.items() if key != "guarantee"}
-    alone = {key: value for key, value in other.items() if key != "beside"}
-    for forged in (without, {**receipt, "guarantee": ["all"]}, {**receipt, "apart": False}, alone):
+    alone = {key: value for key, value in other.items() if key != "weaker_release"}
+    for forged in (without, {**receipt, "guarantee": ["all"]}, {**receipt, "weaker_guarantee": False}, alone):
         with pytest.raises(bf.errors.LedgerTamperedError, match="the receipt states another"):
             book.verify(forged)

@@ -24,17 +24,15 @@ from pandas_blowfish.policy.attribute import Attribute, Grid
 
 LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
 LOGARITHMS, EXPONENTIALS = "logarithms", "exponentials of logarithms"  # what a receipt says values are
+PER_COLUMN = ("column_units", "column_scales", "count_scales", "smallest_value", "largest_value")
 SLACK = 1e-12  # of a bound, for what rounding to floats may move it
 
 
 def logs_of(verb: str) -> dict[str, str]:
-    """Return what a receipt says of values that are not those of the columns themselves.
-
-    Its verb is the one by which intervals, pictures and tables read it; its query says what was asked.
-    """
+    """Return what a receipt states of values that are not those of the columns themselves."""
     if verb not in LOGS:
         return {}
-    return {"verb": LOGS[verb], "of": LOGARITHMS if verb == "logsum" else EXPONENTIALS}
+    return {"values_are": LOGARITHMS if verb == "logsum" else EXPONENTIALS}
 
 
 def exponentials(value: Any, std: Any) -> tuple[Floats, Floats]:
@@ -52,7 +50,7 @@ def exponentials(value: Any, std: Any) -> tuple[Floats, Floats]:
 
 def as_logs(receipt: Mapping[str, Any], release: pd.DataFrame) -> pd.DataFrame:
     """Return a release of geometric means as the one of means of logarithms that it was made of."""
-    if receipt.get("of") != EXPONENTIALS:
+    if receipt.get("values_are") != EXPONENTIALS:
         return release
     value, std = (release[name].to_numpy(dtype=np.float64) for name in ("value", "std"))
     if (value < 0).any():
@@ -72,7 +70,7 @@ def from_logs(receipt: Mapping[str, Any], low: Any, high: Any) -> tuple[Any, Any
         Because:  the exponential rises; its rounding is allowed for.
         Checked:  tests/plan/totals/test_solve_logs.py::test_intervals_cover_geometric_means
     """
-    if receipt.get("of") != EXPONENTIALS:
+    if receipt.get("values_are") != EXPONENTIALS:
         return low, high
     with np.errstate(over="ignore", under="ignore"):
         return np.exp(low) * (1 - SLACK), np.exp(high) * (1 + SLACK)
@@ -95,16 +93,16 @@ def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
         for column in columns
     ]
     return {
-        "asked": [column.attribute.name for column in columns],
-        "units": [str(column.lattice.unit) for column in columns],
-        "origins": [str(column.lattice.origin) for column in columns],
-        "scales": [str(scale) for scale in scales[: len(columns)]],
+        "total_columns": [column.attribute.name for column in columns],
+        "column_units": [str(column.lattice.unit) for column in columns],
+        "column_origins": [str(column.lattice.origin) for column in columns],
+        "column_scales": [str(scale) for scale in scales[: len(columns)]],
         "count_scales": counting,
-        "least": [None if low is None else str(low) for low, _ in bounds],
-        "most": [None if high is None else str(high) for _, high in bounds],
-        "rounding": [str(most) for most in measurement.rounding],
-        "lightest": [str(least) for least in measurement.lightest],
-        "counted": _counted(measurement, counts),
+        "smallest_value": [None if low is None else str(low) for low, _ in bounds],
+        "largest_value": [None if high is None else str(high) for _, high in bounds],
+        "column_rounding": [str(most) for most in measurement.rounding],
+        "smallest_weights": [str(least) for least in measurement.lightest],
+        "public_counts": _counted(measurement, counts),
     }
 
 
@@ -154,17 +152,18 @@ def widened(
         Checked:  tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves,
                   tests/plan/totals/test_solve_middles.py::test_sums_of_secret_numbers_of_rows_are_covered
     """
-    if "rounding" not in receipt:
+    if "column_rounding" not in receipt:
         raise FrameError("this receipt does not say how values were read", fix="release it again.")
-    rounding = [Fraction(text) for text in receipt["rounding"]]
+    rounding = [Fraction(text) for text in receipt["column_rounding"]]
     low, high = ends
     if not any(rounding):
         return low, high
     off = np.array([float(most) * (1 + SLACK) for most in rounding])[codes]
     outer = [
-        [np.nan if text is None else Fraction(text) for text in receipt[key]] for key in ("least", "most")
+        [np.nan if text is None else Fraction(text) for text in receipt[key]]
+        for key in ("smallest_value", "largest_value")
     ]
-    if receipt["verb"] == "sum":
+    if LOGS.get(receipt["verb"], receipt["verb"]) == "sum":
         many = _rows(receipt, index, codes, np.maximum(np.abs(low), np.abs(high)))
         off = np.where(off > 0, off * many, 0.0)
         if np.isnan(off).any():
@@ -194,12 +193,15 @@ def _rows(receipt: Mapping[str, Any], index: pd.Index[Any], codes: Ints, largest
 
     Receipts of before the table's rows were told say nothing of sums whose own number is not public.
     """
-    counted = receipt["counted"]
+    counted = receipt["public_counts"]
     most = max(counted.values(), default=0)
     public = np.array([text == "0" for text in receipt["count_scales"]])[codes]
     known = np.array([counted.get(str(label), most) for label in index], dtype=np.float64)
     least = np.array(
-        [float(Fraction(text)) for text in receipt.get("lightest", ["0"] * len(receipt["asked"]))]
+        [
+            float(Fraction(text))
+            for text in receipt.get("smallest_weights", ["0"] * len(receipt["total_columns"]))
+        ]
     )[codes]
     told = np.divide(largest * (1 + SLACK), least, out=np.full(len(codes), np.nan), where=least > 0)
     rows = receipt.get("rows")
@@ -298,13 +300,13 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
     release = as_logs(receipt, release)
-    asked = list(receipt["asked"])
+    asked = list(receipt["total_columns"])
     codes = np.zeros(len(release), dtype=np.int64)
-    if receipt["by_column"]:
+    if receipt["labelled_by_column"]:
         codes = pd.Index(asked).get_indexer(release.index.get_level_values(-1))
     if (codes < 0).any() or release["std"].dtype.kind not in "fm":
         raise _changed()
-    origins = [Fraction(text) for text in receipt["origins"]]
+    origins = [Fraction(text) for text in receipt["column_origins"]]
     dated = pd.api.types.is_datetime64_any_dtype(release["value"].dtype)
     value = _from_origin(release["value"], origins, codes) if dated else _numbers(release["value"])
     std = _numbers(release["std"])
@@ -312,9 +314,9 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
     low[np.isinf(std)], high[np.isinf(std)] = -np.inf, np.inf
     for number in np.unique(codes).tolist():
         rows = (codes == number) & (std > 0) & np.isfinite(std)
-        column = {key: receipt[key][number] for key in ("units", "scales", "count_scales", "least", "most")}
+        column = {key: receipt[key][number] for key in PER_COLUMN}
         origin = origins[number]
-        if receipt["verb"] == "sum":
+        if LOGS.get(receipt["verb"], receipt["verb"]) == "sum":
             low[rows], high[rows] = _sum_bounds(column, value[rows], std[rows], level, receipt["post"])
             continue
         start = 0.0 if dated else float(origin)
@@ -331,14 +333,14 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
 def _sum_bounds(
     column: Mapping[str, Any], value: Floats, std: Floats, level: Any, post: bool
 ) -> tuple[Floats, Floats]:
-    unit, scale = float(Fraction(column["units"])), Fraction(column["scales"])
+    unit, scale = float(Fraction(column["column_units"])), Fraction(column["column_scales"])
     if not np.allclose(std, unit * np.sqrt(variance(scale)), rtol=1e-9, atol=0):
         raise _changed()
     spread = unit * reach(scale, level) + SLACK * np.abs(value)
     low, high = value - spread, value + spread
-    if post and column["least"] is not None:
-        low = np.maximum(low, 0.0) if Fraction(column["least"]) >= 0 else low
-        high = np.minimum(high, 0.0) if Fraction(column["most"]) <= 0 else high
+    if post and column["smallest_value"] is not None:
+        low = np.maximum(low, 0.0) if Fraction(column["smallest_value"]) >= 0 else low
+        high = np.minimum(high, 0.0) if Fraction(column["largest_value"]) <= 0 else high
     return low, high
 
 
@@ -352,7 +354,7 @@ def _mean_bounds(
     post: bool,
 ) -> tuple[Floats, Floats]:
     """Return how far below and above the origin the true mean may lie."""
-    unit, scale, counting = (Fraction(column[key]) for key in ("units", "scales", "count_scales"))
+    unit, scale, counting = (Fraction(column[key]) for key in PER_COLUMN[:3])
     one, two = variance(scale), variance(counting)
     many = float(unit) * np.sqrt(one + (moved / float(unit)) ** 2 * two) / std
     within = exact(level, "level") if not counting else 1 - (1 - exact(level, "level")) / 2
@@ -363,9 +365,9 @@ def _mean_bounds(
     below, above = (total + sign * (near + np.abs(total) * loose) for sign in (-1, 1))
     low = float(unit) * below / np.where(below <= 0, fewest, most)
     high = float(unit) * above / np.where(above >= 0, fewest, most)
-    if column["least"] is None:
+    if column["smallest_value"] is None:
         return low, high
-    ends = [float(Fraction(column[key]) - origin) for key in ("least", "most")]
+    ends = [float(Fraction(column[key]) - origin) for key in PER_COLUMN[3:]]
     unknown = np.rint(many) <= 1 if counting else np.zeros(len(many), dtype=bool)
     low = np.where(unknown, np.minimum(ends[0], moved), low)
     high = np.where(unknown, np.maximum(ends[1], moved), high)

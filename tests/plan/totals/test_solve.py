@@ -48,7 +48,7 @@ def _frame(plan, solved, post):
     return total_frame(plan, solved, {"kind": "release", "verb": plan.query["verb"], "post": post, **RECEIPT})
 
 
-RECEIPT = {"scale": "1", "scale_low": "1", "shift_low": 0, "shift_high": 0, "strategy": "total"}
+RECEIPT = {"scale": "1", "smallest_scale": "1", "lowest_shift": 0, "highest_shift": 0, "strategy": "total"}
 TRUTH = {
     "x": FRAME["x"],
     "pay": FRAME["pay"] // 10 * 10 + 4.5,

@@ -86,7 +86,7 @@ def test_expected_error():
     assert np.isnan(POLICY.plan.where("age > 3").mean("pay", rows=50).mse)
     assert np.isnan(POLICY.plan.mean("maybe", rows=50).mse)
     assert "depends on the rows" in repr(POLICY.plan.mean("pay"))
-    assert "a sum" in repr(tens)
+    assert "per sum" in repr(tens)
 
 
 def test_a_mean_by_a_noisy_count_is_one_release():

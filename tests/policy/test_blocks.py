@@ -6,8 +6,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, SecretError, UndeclaredColumnError
+from pandas_blowfish.policy.blocks import freeze, merge, overrides_of, steps_of, thaw
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.policy.stated import freeze, merge, overrides_of, steps_of, thaw
 
 DOMAIN = Domain((integers("a", 0, 9), integers("b", 0, 99, 10), from_dict("c", {"type": "bool"})))
 OWN = {column: {"secret": "full"} for column in DOMAIN.columns}

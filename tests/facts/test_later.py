@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.facts.recorded import add_facts, clash, policy_from, read_fact
+from pandas_blowfish.facts.later import add_facts, clash, policy_from, read_fact
 from pandas_blowfish.policy.domain import Domain, integers
 
 GRID = Domain((integers("x", 0, 2), integers("y", 0, 1)))

@@ -90,8 +90,7 @@ def _told(marginal: Fact, fact: Fact) -> Ints:
     """Return what a known marginal says of a count, or a marginal, of some of its columns."""
     assert marginal.answer is not None
     if fact.condition is not None:
-        codes = np.unravel_index(np.arange(marginal.answer.size), marginal.answer.shape)
-        cells = Cells.present(dict(zip(marginal.columns, codes, strict=True)), marginal.answer.size)
+        cells = Cells.every(marginal.columns, marginal.answer.shape)
         return np.asarray(marginal.answer.ravel()[fact.counts_at(cells) >= 0].sum())
     left = [column for column in marginal.columns if column in fact.columns]
     lost = tuple(n for n, column in enumerate(marginal.columns) if column not in fact.columns)
