@@ -848,7 +848,7 @@ def _(patch: Patches) -> None:
 
         return old(Tally(asked.binnings, asked.shown, None), *given)
 
-    patch.everywhere(bins.combined, unfiltered, kernel=True)
+    patch.everywhere(bins.combine, unfiltered, kernel=True)
 
 
 @fault(
@@ -912,7 +912,7 @@ def _(patch: Patches) -> None:
     tests="tests/queries/frames/test_protect.py",
 )
 def _(patch: Patches) -> None:
-    patch.everywhere(count.counted, lambda old, *given, clip: old(*given, clip=False), kernel=True)
+    patch.everywhere(count.count_cells, lambda old, *given, clip: old(*given, clip=False), kernel=True)
 
 
 # other promises

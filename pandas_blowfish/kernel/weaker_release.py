@@ -16,7 +16,7 @@ from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
 from pandas_blowfish.kernel.check import ARGUED
 from pandas_blowfish.kernel.measure import LIMIT, Measured, charged, looked
@@ -64,7 +64,7 @@ def measure_apart(
 
 
 def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
-    counts = counted(frame, [plan.tally], clip=clip)
+    counts = count_cells(frame, [plan.tally], clip=clip)
     if isinstance(plan.told, Certified):
         values, exact = draw_certified(counts, plan.told)
     else:

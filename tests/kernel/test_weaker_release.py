@@ -103,7 +103,7 @@ def test_it_is_written_down_before_a_row_is_counted(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(apart, "counted", interrupted)
+        patch.setattr(apart, "count_cells", interrupted)
         with pytest.raises(KeyboardInterrupt):
             rows.hist("sex", **TOLD)
     with pytest.raises(OnceError):
@@ -114,7 +114,7 @@ def test_nothing_is_written_down_for_rows_that_changed(monkeypatch):
     """The seal is looked at first."""
     rows = bf.protect(FRAME, POLICY, epsilon=2)
     with monkeypatch.context() as patch:
-        patch.setattr(measure, "unsealed", lambda *_: "something is")
+        patch.setattr(measure, "find_change", lambda *_: "something is")
         with pytest.raises(StaleFrameError):
             rows.hist("sex", **TOLD)
 

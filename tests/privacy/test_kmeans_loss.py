@@ -13,7 +13,7 @@ from oracle.definition import definition_edges
 from oracle.neighbours import true_loss, true_sensitivity
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.measure import _measure_rounds
 from pandas_blowfish.plan import choose
@@ -259,8 +259,8 @@ def test_the_kernel_counts_what_the_plan_says(seed, make_clusters):
     for measured in synopses(draw, found):
         tables = found.tables(measured.tallies)
         for cell in range(len(cells)):
-            assert (counted(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
-        assert (counted(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
+            assert (count_cells(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
+        assert (count_cells(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
 
 
 ROUNDS = {
@@ -285,7 +285,7 @@ def test_every_round_has_its_noise(strategy):
     for _ in range(150):
         drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
-            noise = own - step.apply(counted(frame, step.tallies, clip=False))
+            noise = own - step.apply(count_cells(frame, step.tallies, clip=False))
             codes = step.scales.codes
             for code, scale in enumerate(step.scales.values):
                 squares.setdefault((number, scale), []).extend(noise[codes == code] ** 2)
