@@ -82,7 +82,7 @@ def measure(
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
     require_drawable(plan)
-    if kept := looked(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
@@ -92,7 +92,7 @@ def measure(
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, rule = dataset.binding["outside"] == "clip", ONCE if plan.policy.single_release else None
-    return charged(
+    return charge_then(
         ledger,
         dataset,
         plan.cost,
@@ -103,7 +103,7 @@ def measure(
     )
 
 
-def looked(
+def find_stored(
     frame: Frame,
     ledger: Ledger,
     dataset: Dataset,
@@ -126,7 +126,7 @@ def looked(
     return None
 
 
-def charged(
+def charge_then(
     ledger: Ledger,
     dataset: Dataset,
     epsilon: Fraction,

@@ -19,7 +19,7 @@ from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
 from pandas_blowfish.kernel.check import ARGUED
-from pandas_blowfish.kernel.measure import LIMIT, Measured, charged, looked
+from pandas_blowfish.kernel.measure import LIMIT, Measured, charge_then, find_stored
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law
 
 Flags = NDArray[np.bool_]
@@ -51,14 +51,14 @@ def measure_apart(
         Checked:  tests/kernel/test_weaker_release.py::test_one_release_a_dataset
     """
     check_scale(plan.scale)
-    if kept := looked(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
     told = isinstance(plan.told, Certified)
     body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
-    return charged(
+    return charge_then(
         ledger, dataset, plan.cost, body, lambda: _told(plan, frame, clip=clip), name=name, rule="apart"
     )
 

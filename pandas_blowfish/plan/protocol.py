@@ -19,6 +19,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -257,6 +258,10 @@ class OneRound(OwnNoise):
     def drawn_scales(self: Any) -> Sequence[Fraction | int]:
         """Return the scales of the query rows."""
         return self.scales.values  # type: ignore[no-any-return]
+
+    def matrix(self: Any) -> Any:
+        """Return the query rows x cells, from the columns of all cells."""
+        return every_column(self, self.domain, self.domain.size)
 
     def noise_map(self) -> Any:
         """Return None: every query row has a noise of its own."""

@@ -14,9 +14,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, share_variance
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import sparse_from
+from pandas_blowfish.plan.query_rows import every_column, sparse_from
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT

@@ -7,7 +7,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, share_variance
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

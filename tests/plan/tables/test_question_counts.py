@@ -16,7 +16,6 @@ from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tables.question import STRATEGIES, Counts
 from pandas_blowfish.plan.tally import Tally, tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 9), integers("y", 0, 1))), secrets={"x": bf.threshold(2)})
@@ -70,13 +69,6 @@ class EvenCells(OneTable):
         """Return the columns of the matrix at some cells."""
         bins = self.tally.bins_at(cells)
         return columns_from([(np.where(bins % 2, -1, bins // 2), 1)], len(self.scales))
-
-    def matrix(self):
-        """Return the whole matrix."""
-        shape = [binning.bins for binning in self.tally.binnings]
-        codes = np.unravel_index(np.arange(self.tally.size), shape)
-        names = self.tally.domain.columns
-        return self.columns(Cells.present(dict(zip(names, codes, strict=True)), self.tally.size))
 
     def solve(self, values, *, post, known=None):
         """Return what was measured, and 0 for the others."""
