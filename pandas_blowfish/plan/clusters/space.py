@@ -105,9 +105,9 @@ class Space:
 
     def cut(self, bins: Sequence[int]) -> Tally:
         """Return counts of a grid: each column's cells cut into so many runs of equal length."""
-        return self.binned([each_run(cells, many) for cells, many in zip(self.cells, bins, strict=True)])
+        return self.tally_bins([each_run(cells, many) for cells, many in zip(self.cells, bins, strict=True)])
 
-    def binned(self, labels: Sequence[Ints]) -> Tally:
+    def tally_bins(self, labels: Sequence[Ints]) -> Tally:
         """Return counts of bins: for each column those of its cells from the first to the last that pass."""
         own = []
         for attribute, (first, last), marks in zip(self.attributes, self.ends, labels, strict=True):

@@ -184,7 +184,7 @@ def _agreed(
 ) -> Floats:
     """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
     known = [*families, _exact(measurement, noisy)]
-    found = condition_on(measurement, noisy, System.made(known, noisy[:, 1:].size))
+    found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
     spread: Floats | None = None
     listed = isinstance(measurement, (Tree, Dawa)) and measurement.line.listed is not None

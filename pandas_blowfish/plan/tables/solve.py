@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.shape.agree import agree, settled
+from pandas_blowfish.plan.shape.agree import agree, settle_counts
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.tables.identity import Identity
@@ -51,7 +51,7 @@ def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, p
     """
     counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
     moved = noisy - counts
-    open_ = ~alone & np.isnan(settled(families, len(noisy)))
+    open_ = ~alone & np.isnan(settle_counts(families, len(noisy)))
     low = moved[open_ & (counts > 0)] if positive else moved[open_]
     return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
 

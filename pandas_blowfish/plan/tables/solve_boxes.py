@@ -50,7 +50,7 @@ def solve_levels(measurement: Levels, values: Ints, post: bool | str, given: Giv
     families = given.over(measurement.question.counted) if given and leaves is not None else []
     if families and leaves is not None:
         whole = [*families, *exact]
-        flat = _conditioned(measurement, leaves, System.made(whole, leaves.size))
+        flat = _conditioned(measurement, leaves, System.build(whole, leaves.size))
         known = agree(flat, whole, positive=False).reshape(leaves.shape)
     return _answers(measurement.question, leaves, known, most, post)
 

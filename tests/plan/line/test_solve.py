@@ -35,7 +35,7 @@ def test_equals_dense_conditioning(seed, line_of, make_layout, by_dense_bins):
     positions = _pinned(made.line, _positions(made, values))
     groups = draw.randint(1, size)
     labels = np.array([draw.randint(-1, groups - 1) for _ in range(size)])
-    system = System.made([Family(labels, np.array([draw.randint(0, 30) for _ in range(groups)]))], size)
+    system = System.build([Family(labels, np.array([draw.randint(0, 30) for _ in range(groups)]))], size)
 
     found = condition_on(made, positions, system)
 
@@ -60,7 +60,7 @@ def test_too_much_to_look_at(line_of, monkeypatch):
     """Beyond a number of covariances the caller must do without."""
     lined = line_of(8, 0)
     made = Tree(lined.asked, lined.line, 1)
-    system = System.made([Family(np.arange(8) % 2, np.array([3, 4]))], 8)
+    system = System.build([Family(np.arange(8) % 2, np.array([3, 4]))], 8)
     monkeypatch.setattr(module, "MAX_PAIRS", 10)
 
     assert condition_on(made, np.zeros((1, 9)), system) is None
