@@ -14,7 +14,7 @@ import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.lattice import representative
-from pandas_blowfish.plan.linear.line_sums import numbered
+from pandas_blowfish.plan.linear.line_sums import number_answers
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
@@ -51,7 +51,7 @@ class Space:
     @cached_property
     def index(self) -> pd.Index[Any]:
         """Return the index of the answers: groups outermost, then the number of the cluster."""
-        return numbered(self.whole.binnings[: self.groups], self.k, "cluster")
+        return number_answers(self.whole.binnings[: self.groups], self.k, "cluster")
 
     @cached_property
     def ends(self) -> tuple[tuple[int, int], ...]:
