@@ -26,8 +26,8 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
     """Write a release, or a dict of them, with its receipt; return the files written.
 
     Parquet holds the receipt inside (`read_parquet(path).attrs["blowfish"]`); CSV has it beside, in
-    `<name>.receipt.json`; Excel in sheets of their own. A dict becomes one sheet a frame in Excel and
-    one file a frame otherwise, named by its key. Text that a spreadsheet would run as a formula (it begins
+    `<name>.receipt.json`; Excel in sheets of their own. A dict becomes one sheet per frame in Excel and
+    one file per frame otherwise, named by its key. Text that a spreadsheet would run as a formula (it begins
     with =, +, -, @, a tab or a line break) stays text: in Excel by its type, in CSV by an apostrophe before
     it. Numbers are written as they are.
 
@@ -118,7 +118,7 @@ def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any],
                     labels[column] = labels[column].astype(str)
             table = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
             table.to_excel(book, sheet_name=sheet, index=False)
-            facts = pd.Series({key: _cell(value) for key, value in receipt.items()}, name="value")
+            facts = pd.Series(dict(_cells(receipt)), name="value")
             facts.rename_axis("receipt").to_excel(book, sheet_name=beside)
             for name in (sheet, beside):
                 _mark_text(book.sheets[name])
@@ -137,7 +137,7 @@ def _mark_text(sheet: Any) -> None:
 def _texts(frames: Iterable[pd.DataFrame], receipts: Iterable[Receipt]) -> Iterator[str]:
     """Yield every text that a workbook would hold."""
     for receipt in receipts:
-        yield from (text for fact in receipt.items() for text in (fact[0], _cell(fact[1])))
+        yield from (text for fact in _cells(receipt) for text in fact)
     for frame in frames:
         yield from map(str, [*frame.columns, *frame.index.names])
         columns: list[Any] = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
@@ -162,14 +162,17 @@ def _names(keys: Iterable[Any], room: int) -> list[str]:
     for key in keys:
         text = "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
         plain = name = re.sub(r"[^\w .,()=+-]", "_", text).strip(" .")[:room] or "release"
-        again = 1
+        copy = 1
         while name.lower() in (taken.lower() for taken in names):
-            again += 1
-            name = f"{plain[: room - len(str(again)) - 1]}~{again}"
+            copy += 1
+            name = f"{plain[: room - len(str(copy)) - 1]}~{copy}"
         names.append(name)
     return names
 
 
-def _cell(value: Any) -> str:
-    """Return a fact of a receipt as a cell shows it: text as it is, the rest as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
+def _cells(receipt: Receipt) -> Iterator[tuple[str, str]]:
+    """Yield the facts of a receipt as a sheet lists them: text as it is, the rest as JSON."""
+    technical = receipt.get("technical", {})
+    facts = {key: value for key, value in receipt.items() if key != "technical"}
+    for key, value in {**facts, **{f"technical.{key}": value for key, value in technical.items()}}.items():
+        yield key, value if isinstance(value, str) else json.dumps(value)

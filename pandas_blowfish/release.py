@@ -12,7 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
-from pandas_blowfish.books.receipt import reading, require_form, require_parts
+from pandas_blowfish.books.receipt import (
+    TECHNICAL,
+    TOTALS,
+    read_receipt,
+    reading,
+    require_parts,
+    translate,
+    write_receipt,
+)
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.plan import Plan
@@ -21,6 +29,8 @@ from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
+Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
+INTERVAL_FACTS = ("scale", "smallest_scale", "post", "lowest_shift", "highest_shift", "std_low", "std_high")
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
@@ -28,72 +38,74 @@ PARTS = {  # of a receipt, as its views group them
     "question": ("query", "verb", "columns", "groupby", "table", "derived", "name", "dataset", "answers"),
     "cost": ("epsilon", "spent", "remaining"),
     "noise": (
-        *("noise", "strategy", "sensitivity", "scale", "scale_low", "expected_squared_error"),
-        *("std_low", "std_high", "post", "shift_low", "shift_high", "at_most"),
+        *("noise", "strategy", "sensitivity", "scale", "expected_squared_error", "std_low", "std_high"),
+        *("post", "values_are"),
     ),
     "promise": (
-        *(
-            "guarantee",
-            "apart",
-            "beside",
-            "policy",
-            "unit",
-            "outside",
-            "facts",
-            "moved",
-            "rule",
-            "proof",
-            "checked",
-        ),
+        *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "outside", "facts"),
+        *("proof", "checked"),
     ),
     "where to verify": ("entry", "hash", "time", "version"),
 }
 
 
 class Receipt(dict[str, Any]):
-    """What an outsider needs to use the numbers: a flat, JSON-able dict with a readable view."""
+    """What an outsider needs to use the numbers: a JSON-able dict with a readable view.
+
+    `technical` holds what intervals and later questions are computed from.
+    """
 
     def parts(self) -> dict[str, dict[str, Any]]:
-        """Return what it states, grouped as a reader asks: the question, its cost, the noise, ..."""
-        groups = {part: {key: self[key] for key in keys if key in self} for part, keys in PARTS.items()}
-        known = {"kind", *(key for keys in PARTS.values() for key in keys)}
-        groups["more"] = {str(key): value for key, value in self.items() if key not in known}
+        """Return its facts, grouped as a reader asks: the question, its cost, the noise, ..."""
+        facts = translate(self)
+        groups = {part: {key: facts[key] for key in keys if key in facts} for part, keys in PARTS.items()}
+        known = {"kind", *TECHNICAL, *(key for keys in PARTS.values() for key in keys)}
+        groups["more"] = {str(key): value for key, value in facts.items() if key not in known}
+        groups["technical"] = {key: facts[key] for key in TECHNICAL if key in facts}
         return {part: stated for part, stated in groups.items() if stated}
 
     def __repr__(self) -> str:
-        lines = ["Receipt"]
-        width = max((len(markup.one_line(key, 40)) for key in self), default=0)
-        for part, stated in self.parts().items():
+        lines, parts = ["Receipt"], self.parts()
+        width = max((len(markup.one_line(key, 40)) for part in parts.values() for key in part), default=0)
+        for part, stated in parts.items():
             shown = {markup.one_line(key, 40).ljust(width): value for key, value in stated.items()}
             lines += [f" {part}", markup.text_facts(shown)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        tables = [markup.facts_table(stated, part) for part, stated in self.parts().items()]
+        parts = self.parts()
+        technical = parts.pop("technical", {})
+        tables = [markup.facts_table(stated, part) for part, stated in parts.items()]
+        tables += [markup.folded("technical", markup.facts_table(technical))] if technical else []
         verify = "ledger.verify(release.blowfish.receipt) compares it with the ledger."
         return markup.card("Receipt", *tables, markup.note(verify))
 
 
 def receipt_of(frame: pd.DataFrame) -> Receipt:
     """Return the receipt a released frame carries; NotReleasedError without, ReceiptError if edited."""
+    facts_of(frame)
+    return Receipt(frame.attrs[RECORD])
+
+
+def facts_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the facts of a released frame's receipt, all on one level; else raise as `receipt_of`."""
     record = frame.attrs.get(RECORD)
     if not isinstance(record, Mapping) or record.get("kind") != "release":
         raise NotReleasedError()
-    require_form(record)
-    return Receipt(record)
+    return read_receipt(record)
 
 
-def released(plan: Plan, solved: Solved, receipt: Mapping[str, Any]) -> pd.DataFrame:
+def count_frame(plan: Plan, solved: Solved, facts: Mapping[str, Any]) -> pd.DataFrame:
     """Return the answers as a frame: `count`, `std`, the full declared domain, the receipt in attrs."""
-    return with_receipt({"count": solved.answers, "std": plan.std}, plan.index, receipt)
+    return with_receipt({"count": solved.answers, "std": plan.std}, plan.index, facts)
 
 
 def with_receipt(
-    columns: Mapping[str, NDArray[np.float64]], index: pd.Index[Any], receipt: Mapping[str, Any]
+    columns: Mapping[str, NDArray[np.float64]], index: pd.Index[Any], facts: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return a released frame: named columns, an index, and the receipt in attrs."""
+    """Return a released frame: named columns, an index, and its facts as the receipt in attrs."""
     frame = pd.DataFrame(dict(columns), index=index)
-    frame.attrs[RECORD] = dict(receipt)
+    frame.attrs[RECORD] = write_receipt(facts)
     return frame
 
 
@@ -127,88 +139,88 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     return bounds
 
 
-def _ends(frame: pd.DataFrame, receipt: Receipt, level: Any) -> tuple[Any, Any]:
+def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     """Return low and high of each answer, by the verb that released it."""
-    value = frame[value_of(receipt["verb"])]
-    if receipt["verb"] in ("sum", "mean"):
-        return total_interval(receipt, frame, level)
-    if receipt["verb"] == "quantile":
-        return _around(receipt, value, frame["std"], level)
-    return _bounds(receipt, value.to_numpy(dtype=float), frame["std"].to_numpy(dtype=float), level)
+    value = frame[value_of(facts["verb"])]
+    if facts["verb"] in TOTALS:
+        return total_interval(facts, frame, level)
+    if facts["verb"] == "quantile":
+        return _around(facts, value, frame["std"], level)
+    return _bounds(facts, value.to_numpy(dtype=float), frame["std"].to_numpy(dtype=float), level)
 
 
 def value_of(verb: Any) -> str:
     """Return the column that holds the answers of a verb."""
-    return {"quantile": "value", "sum": "value", "mean": "value", "kmeans": "size"}.get(str(verb), "count")
+    return {**dict.fromkeys(("quantile", *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
 
 
-def _usable(frame: pd.DataFrame) -> Receipt:
-    """Return the receipt of a frame whose errors are still those that were released."""
-    receipt = receipt_of(frame)
-    if not {"scale", "scale_low", "post", "shift_low", "shift_high", "std_low", "std_high"} <= set(receipt):
+def _usable(frame: pd.DataFrame) -> Facts:
+    """Return the facts of a frame whose errors are still those that were released."""
+    facts = facts_of(frame)
+    if not set(INTERVAL_FACTS) <= set(facts):
         raise NotReleasedError()
-    require_parts(receipt, ("verb", "strategy", "scale", "scale_low", "post"))
-    for column in (value_of(receipt.get("verb")), "std"):
+    require_parts(facts, ("verb", "strategy", "scale", "smallest_scale", "post"))
+    for column in (value_of(facts.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(
                 f"the release has no column {column!r} any more", fix="ask it of the release as returned."
             )
-    if receipt["strategy"] == "dawa":
+    if facts["strategy"] == "dawa":
         raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
-    if value_of(receipt["verb"]) == "value":
-        return receipt
-    if receipt.get("derived") and receipt["post"] and "cumulative" not in receipt:
+    if value_of(facts["verb"]) == "value":
+        return facts
+    if facts.get("derived") and facts["post"] and "from_cumulative" not in facts:
         raise FrameError(
             "these answers are sums of counts that were shaped one by one",
             fix="ask a cumhist, or release the hist with post=False.",
         )
     std = frame["std"].to_numpy(dtype=float)
-    inside = (std >= receipt["std_low"] * (1 - 1e-9)) & (std <= receipt["std_high"] * (1 + 1e-9))
-    if "derived" not in receipt and not (inside | (std == 0)).all():
+    inside = (std >= facts["std_low"] * (1 - 1e-9)) & (std <= facts["std_high"] * (1 + 1e-9))
+    if "derived" not in facts and not (inside | (std == 0)).all():
         raise FrameError(
             "these are not the counts that were released",
             fix="ask for the interval before you sum, scale or round.",
         )
-    return receipt
+    return facts
 
 
-def _bounds(receipt: Receipt, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
-    noisy, plain = std > 0, _plain(receipt)
-    spread = _spread(receipt, std, level)
+    noisy, plain = std > 0, _plain(facts)
+    spread = _spread(facts, std, level)
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
-    least, most = receipt["shift_low"], receipt["shift_high"]
+    least, most = facts["lowest_shift"], facts["highest_shift"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
-    if not receipt["post"] or receipt["verb"] == "workload":  # sums with negative weights may be negative
+    if not facts["post"] or facts["verb"] == "workload":  # sums with negative weights may be negative
         return low, high
     if plain:
         low = np.where(noisy & (count <= 0), 0.0, low)
-    most = receipt.get("at_most")
+    most = facts.get("largest_answer")
     high = np.clip(high, 0.0, np.inf if most is None else most)
     return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
 
 
-def _plain(receipt: Receipt) -> bool:
+def _plain(facts: Facts) -> bool:
     """Tell whether answers are counts with a noise each, moved by a shift."""
-    one_each = receipt["proof"] in ("identity", "certified", "wasserstein")
-    return bool(one_each and receipt["verb"] in ("hist", "count"))
+    one_each = facts["proof"] in ("identity", "certified", "wasserstein")
+    return bool(one_each and facts["verb"] in ("hist", "count"))
 
 
-def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
+def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     """Return how far the noise of each answer goes: exactly for sums of whole noises, else at most.
 
     Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
     """
-    scale, finest = Fraction(receipt["scale"]), Fraction(receipt["scale_low"])
-    if _plain(receipt) and "derived" not in receipt:
+    scale, finest = Fraction(facts["scale"]), Fraction(facts["smallest_scale"])
+    if _plain(facts) and "derived" not in facts:
         return np.full(len(std), float(reach(scale, level)))
     one = variance(scale)
-    whole = receipt["proof"] in ("ordered", "tree") and scale == finest and one > 0
+    whole = facts["proof"] in ("ordered", "tree") and scale == finest and one > 0
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
     spread = widest(level) * std * rounding + 1
-    if receipt["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
+    if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
-    if "derived" in receipt or not whole:
+    if "derived" in facts or not whole:
         return spread
     many = std**2 / one
     for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():
@@ -218,7 +230,7 @@ def _spread(receipt: Receipt, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _around(receipt: Receipt, value: pd.Series[Any], std: pd.Series[Any], level: Any) -> tuple[Any, Any]:
+def _around(facts: Facts, value: pd.Series[Any], std: pd.Series[Any], level: Any) -> tuple[Any, Any]:
     """Return a quantile's bounds in its own units, within the declared ones."""
     if isinstance(value.dtype, pd.CategoricalDtype):
         raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
@@ -227,11 +239,12 @@ def _around(receipt: Receipt, value: pd.Series[Any], std: pd.Series[Any], level:
     width: Any = widest(level) * std
     if pd.api.types.is_datetime64_any_dtype(value.dtype):
         step = width.fillna(pd.Timedelta(0))
-        least, most = (np.datetime64(int(receipt[end]), "ns") for end in ("least", "most"))
+        least, most = (np.datetime64(int(facts[end]), "ns") for end in ("smallest_value", "largest_value"))
         zone = value.dt.tz
         plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
         ends: list[Any] = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
         if zone is None:
             return ends[0], ends[1]
         return tuple(end.dt.tz_localize("UTC").dt.tz_convert(zone) for end in ends)
-    return (value - width).clip(lower=receipt["least"]), (value + width).clip(upper=receipt["most"])
+    least, most = facts["smallest_value"], facts["largest_value"]
+    return (value - width).clip(lower=least), (value + width).clip(upper=most)

@@ -194,12 +194,8 @@ SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every q
 ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 # folders and names that are still to be put right; each is taken off when it is
 CROWDED = {"", "plan"}  # "": the public face
-STEMS = {"dask", "tally"}
-CLASSES = {
-    "Sums",
-    "Reach",
-    "Grid",
-}
+STEMS = {"dask", "polars", "tally"}
+CLASSES: set[str] = set()
 ALIKE = {
     *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
     ("solve", "solved"),

@@ -306,7 +306,8 @@ def test_a_receipt_is_grouped_as_a_reader_asks():
     parts = type(receipt)({**receipt, "<b>": "<i>" * 500}).parts()
     shown = type(receipt)({**receipt, "<b>": "<i>" * 500})._repr_html_()
 
-    assert list(parts) == ["question", "cost", "noise", "promise", "where to verify", "more"]
-    assert {key for part in parts.values() for key in part} == {*receipt, "<b>"} - {"kind"}
+    assert list(parts) == ["question", "cost", "noise", "promise", "where to verify", "more", "technical"]
+    stated = {*receipt, *receipt["technical"], "<b>"} - {"kind", "technical"}
+    assert {key for part in parts.values() for key in part} == stated
     assert not [tag for tag in ("<b>", "<i>") if tag in shown]
     assert " cost\n" in repr(receipt)

@@ -1,4 +1,9 @@
-"""What a receipt must look like before anything is worked out from it. Never sees rows, only receipts.
+"""Receipts: how their facts are written, and read again from any version. Never sees rows, only receipts.
+
+A receipt states first what a reader asks: the question, its cost, the noise, the promise, where to verify it;
+and in one record `technical` what intervals and later questions are computed from. Version 0.1 wrote all of
+it on one level, some of it under other names. `translate` gives the same facts for both; nothing else in the
+package reads technical parts of a receipt without it.
 
 Receipts travel in `attrs`, in files and through other hands: an edited one must neither hang a reader nor
 raise an error that nobody can catch by its type. What was edited within these limits is found by
@@ -89,59 +94,113 @@ def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
 
-BLANK: tuple[str, ...] = (
-    "name",
-    "rule",
-    "expected_squared_error",
-    "at_most",
-    "rows",
-    "unit",
-    "strategy",
-    "sensitivity",
-    "noise",
-)
-BLANK += (
-    "scale",
-    "scale_low",
-    "std_low",
-    "std_high",
-    "shift_low",
-    "shift_high",
-    "answers",
-    "moved",
-    "least",
-    "most",
+OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
+    "apart": "weaker_guarantee",
+    "beside": "weaker_release",
+    "of": "values_are",
+    "scale_low": "smallest_scale",
+    "shift_low": "lowest_shift",
+    "shift_high": "highest_shift",
+    "at_most": "largest_answer",
+    "moved": "record_moves",
+    "rule": "price_rule",
+    "declared": "declared_ends",
+    "cumulative": "from_cumulative",
+    "least": "smallest_value",
+    "most": "largest_value",
+    "asked": "total_columns",
+    "by_column": "labelled_by_column",
+    "units": "column_units",
+    "origins": "column_origins",
+    "scales": "column_scales",
+    "rounding": "column_rounding",
+    "lightest": "smallest_weights",
+    "counted": "public_counts",
+    "groups": "group_domains",
+}
+ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
+TECHNICAL = (*(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE), "count_scales")
+OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
+    ("sum", "logarithms"): "logsum",
+    ("mean", "exponentials of logarithms"): "geomean",
+}
+TOTALS = ("sum", "mean", "logsum", "geomean")
+BLANK = (
+    *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
+    *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
+    *("highest_shift", "answers", "record_moves", "smallest_value", "largest_value"),
 )
 FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
-    **dict.fromkeys(("unit", "outside", "rule", "name", "version", "time", "hash", "of"), (_text, "text")),
-    **dict.fromkeys(("scale", "scale_low"), (_scale, "a fraction from 0 to 2^50, as text")),
+    **dict.fromkeys(("unit", "outside", "price_rule", "name", "version", "time", "hash"), (_text, "text")),
+    **dict.fromkeys(("values_are", "weaker_release", "checked"), (_text, "text")),
+    **dict.fromkeys(("scale", "smallest_scale"), (_scale, "a fraction from 0 to 2^50, as text")),
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),
-    **dict.fromkeys(("shift_low", "shift_high", "at_most"), (_number, "a finite number")),
-    **dict.fromkeys(("answers", "moved", "rows", "entry"), (_whole, "a whole number of at least 0")),
+    **dict.fromkeys(("lowest_shift", "highest_shift", "largest_answer"), (_number, "a finite number")),
+    **dict.fromkeys(("answers", "record_moves", "rows", "entry"), (_whole, "a whole number of at least 0")),
     **dict.fromkeys(
-        ("columns", "groupby", "coordinates", "asked", "facts"), (_list(_text), "a list of texts")
+        ("columns", "groupby", "coordinates", "total_columns", "facts"), (_list(_text), "a list of texts")
     ),
-    **dict.fromkeys(("least", "most"), (_either(_number, _list(_exact, blank=True)), "bounds")),
     **dict.fromkeys(
-        ("scales", "count_scales"), (_list(_scale, blank=True), "scales from 0 to 2^50, as text")
+        ("smallest_value", "largest_value"), (_either(_number, _list(_exact, blank=True)), "bounds")
     ),
-    **dict.fromkeys(("origins", "rounding", "lightest"), (_list(_exact), "fractions, as text")),
-    "units": (_either(_list(_positive), _list(_number)), "positive numbers"),
+    **dict.fromkeys(
+        ("column_scales", "count_scales"), (_list(_scale, blank=True), "scales from 0 to 2^50, as text")
+    ),
+    **dict.fromkeys(
+        ("column_origins", "column_rounding", "smallest_weights"), (_list(_exact), "fractions, as text")
+    ),
+    "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
-    "by_column": (_flag, "true or false"),
-    "checked": (_text, "text"),
-    "counted": (_counts, "whole numbers by label"),
+    "labelled_by_column": (_flag, "true or false"),
+    "public_counts": (_counts, "whole numbers by label"),
 }
-PER_COLUMN = ("units", "origins", "scales", "count_scales", "least", "most", "rounding", "lightest")
+PER_COLUMN = (
+    *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),
+    *("smallest_value", "largest_value", "smallest_weights"),
+)
 
 
-def require_form(record: Any) -> None:
-    """Refuse a receipt with a part that no release has there: a wrong type, a number out of range.
+def write_receipt(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a release as its receipt states them: for a reader, then the technical ones.
 
     Examples:
-        >>> require_form({"verb": "hist", "scale": "2"})
+        >>> write_receipt({"verb": "hist", "largest_answer": 9})
+        {'verb': 'hist', 'technical': {'largest_answer': 9}}
+    """
+    inner = {key: value for key, value in facts.items() if key in TECHNICAL}
+    outer = {key: value for key, value in facts.items() if key not in TECHNICAL}
+    return {**outer, "technical": inner} if inner else outer
+
+
+def translate(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts that a receipt of any version states, all on one level under today's names.
+
+    Examples:
+        >>> translate({"verb": "hist", "at_most": 9})
+        {'verb': 'hist', 'largest_answer': 9}
+        >>> translate({"verb": "hist", "technical": {"largest_answer": 9}})
+        {'verb': 'hist', 'largest_answer': 9}
+    """
+    inner = record.get("technical")
+    if isinstance(inner, Mapping):
+        facts = {key: value for key, value in record.items() if key not in ("technical", *TECHNICAL)}
+        facts |= {key: value for key, value in inner.items() if key in TECHNICAL}
+    else:
+        facts = {OLD_NAMES.get(key, key): value for key, value in record.items()}
+    verb, values = facts.get("verb"), facts.get("values_are")
+    if isinstance(verb, str) and isinstance(values, str):
+        facts["verb"] = OF_LOGARITHMS.get((verb, values), verb)
+    return facts
+
+
+def read_receipt(record: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the facts of a receipt, refusing parts of a wrong type and numbers out of range.
+
+    Examples:
+        >>> read_receipt({"verb": "hist", "scale": "2"})
+        {'verb': 'hist', 'scale': '2'}
 
     Raises:
         ReceiptError: Naming the part; its value is not shown.
@@ -150,19 +209,31 @@ def require_form(record: Any) -> None:
         raise ReceiptError("a part has no name")
     if _items(record, 0) > MAX_ITEMS:
         raise ReceiptError("it is too large or too deep")
+    if not isinstance(record.get("technical", {}), Mapping):
+        raise ReceiptError("`technical` is not a record")
+    facts = translate(record)
     for key, (holds, allowed) in FORM.items():
-        value = record.get(key)
-        if key in record and not (value is None and key in BLANK) and not holds(value):
+        value = facts.get(key)
+        if key in facts and not (value is None and key in BLANK) and not holds(value):
             raise ReceiptError(f"`{key}` is not {allowed}")
-    asked = record.get("asked")
-    if asked is not None and record.get("verb") in ("sum", "mean"):
-        for key in PER_COLUMN:
-            if key in record and (
-                not isinstance(record[key], (list, tuple)) or len(record[key]) != len(asked)
-            ):
-                raise ReceiptError(f"`{key}` is not one for each of `asked`")
-        if not _list(_positive)(record.get("units", [])):
-            raise ReceiptError("`units` are not positive fractions, as text")
+    if facts.get("total_columns") is not None and facts.get("verb") in TOTALS:
+        _require_per_column(facts)
+    return facts
+
+
+def _require_per_column(facts: Mapping[str, Any]) -> None:
+    """Refuse technical facts of sums and means that are not one for each column."""
+    for key in PER_COLUMN:
+        stated = facts.get(key, facts["total_columns"])
+        if not isinstance(stated, (list, tuple)) or len(stated) != len(facts["total_columns"]):
+            raise ReceiptError(f"`{key}` is not one for each of `total_columns`")
+    if not _list(_positive)(facts.get("column_units", [])):
+        raise ReceiptError("`column_units` are not positive fractions, as text")
+
+
+def is_receipt(head: Mapping[Any, Any]) -> bool:
+    """Tell whether a mapping names the entry of a ledger that it is the receipt of."""
+    return isinstance(head.get("entry"), int) and isinstance(head.get("hash"), str)
 
 
 def require_parts(record: Mapping[str, Any], parts: tuple[str, ...]) -> None:
@@ -174,7 +245,7 @@ def require_parts(record: Mapping[str, Any], parts: tuple[str, ...]) -> None:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Let what fails while a release is read be told as what it is: it does not fit its receipt."""
+    """Turn whatever fails while a release is read into what it means: it does not fit its receipt."""
     try:
         yield
     except (BlowfishError, MemoryError):

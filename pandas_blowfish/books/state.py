@@ -11,6 +11,7 @@ from sqlite3 import Connection
 from typing import Any, ClassVar, NamedTuple
 
 from pandas_blowfish.books.log import Entry, body_of, every, transaction
+from pandas_blowfish.books.receipt import is_receipt, translate
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,7 +27,18 @@ APART = -1  # the number, which no charge has, under which a release under a wea
 FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 BITS = 14_000  # of a denominator: Python writes no longer numbers
 STATED = ["dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"]
-STATED += ["scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "apart", "checked"]
+STATED += [
+    "scale",
+    "noise",
+    "name",
+    "time",
+    "policy",
+    "unit",
+    "outside",
+    "guarantee",
+    "weaker_guarantee",
+    "checked",
+]
 WORDS = ("name", "strategy", "sensitivity", "scale", "checked")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 LARGEST = 14_000  # bits before the point: Python writes no longer numbers
@@ -251,11 +263,6 @@ def check_denominators(now: Dataset) -> None:
         raise EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
 
 
-def is_receipt(head: Mapping[Any, Any]) -> bool:
-    """Tell whether a mapping says which entry of a ledger it is the receipt of."""
-    return isinstance(head.get("entry"), int) and isinstance(head.get("hash"), str)
-
-
 def check_head(head: object) -> None:
     """Refuse what is neither None, nor a receipt, nor the hash of one."""
     fix = "the file of a receipt is read by json.loads(Path(...).read_text())."
@@ -281,12 +288,12 @@ def differs(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> str:
         stated["verb"] = body["query"].get("verb")
     if not body.get("facts"):  # else it is the first policy with facts recorded since
         stated["policy"] = binding.get("fingerprint")
-    stated["apart"] = entry.kind == "apart"
-    said = {"apart": False, "guarantee": None, **receipt}
-    if ("beside" in body) != ("beside" in receipt):
-        return "release beside it"
-    told = [key for key in STATED if key in said and key in stated]
-    return next((key for key in told if said[key] != stated[key]), "")
+    stated["weaker_guarantee"] = entry.kind == "apart"
+    facts = {"weaker_guarantee": False, "guarantee": None, **translate(receipt)}
+    if ("beside" in body) != ("weaker_release" in facts):
+        return "weaker release"
+    both = [key for key in STATED if key in facts and key in stated]
+    return next((key for key in both if facts[key] != stated[key]), "")
 
 
 def line(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.books.ledger import Budget, Ledger
-from pandas_blowfish.books.state import is_receipt
+from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.screen import Screen, shown
 from pandas_blowfish.errors import ArgumentError, DataFileError, LedgerTamperedError

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.count.probe import probe, value_in
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent
@@ -167,7 +167,7 @@ class Check:
         start, end = self.edges.draw(random, drawn)
         cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
-        values = step.apply(counted(probe(self.domain, cells), step.tallies, clip=False))
+        values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
         if getattr(type(step), "changes", None) is OwnNoise.changes:  # the difference of columns itself

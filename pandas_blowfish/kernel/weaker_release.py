@@ -16,7 +16,7 @@ from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
 from pandas_blowfish.kernel.check import ARGUED
 from pandas_blowfish.kernel.measure import LIMIT, Measured, charged, looked
@@ -64,16 +64,16 @@ def measure_apart(
 
 
 def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
-    counts = counted(frame, [plan.tally], clip=clip)
+    counts = count_cells(frame, [plan.tally], clip=clip)
     if isinstance(plan.mechanism, Certified):
-        values, exact = certified(counts, plan.mechanism)
+        values, exact = draw_certified(counts, plan.mechanism)
     else:
         noise = discrete_laplace(plan.scale, len(counts)) if plan.scale else np.zeros_like(counts)
         values, exact = counts + noise, np.full(len(counts), not plan.scale)
     return np.concatenate([np.clip(values, -LIMIT, LIMIT), exact.astype(np.int64)])
 
 
-def certified(counts: Ints, told: Certified) -> tuple[Ints, Flags]:
+def draw_certified(counts: Ints, told: Certified) -> tuple[Ints, Flags]:
     """Return each count, noisy or exact, and which are exact.
 
     Proof note:

@@ -8,8 +8,7 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
-from pandas_blowfish.queries.scope import Scope, strategy_name
+from pandas_blowfish.queries.scope import Scope, ask, strategy_name
 
 
 def plan_count(

@@ -11,10 +11,9 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
-from pandas_blowfish.queries.scope import Scope, strategy_name
-from pandas_blowfish.release import with_receipt
+from pandas_blowfish.queries.scope import Scope, ask, strategy_name
+from pandas_blowfish.release import Facts, with_receipt
 
 
 def plan_cumhist(
@@ -28,10 +27,10 @@ def plan_cumhist(
     return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
 
 
-def cumulative(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+def cumulative(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     """Return the answers with their share of each line's own total: NaN where that is not positive."""
     lines = solved.answers.reshape(-1, plan.domain[plan.query["columns"][0]].cells)
     total = lines[:, -1:]
     cdf = np.divide(lines, total, out=np.full(lines.shape, np.nan), where=total > 0)
     columns = {"count": solved.answers, "std": plan.std, "cdf": cdf.ravel()}
-    return with_receipt(columns, plan.index, receipt)
+    return with_receipt(columns, plan.index, facts)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.count.assign import Centres, Ints, assigned
+from pandas_blowfish.count.assign import Centres, Ints, assign_rows
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -36,10 +36,9 @@ from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.domain import from_dict, to_dict
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
-from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
+from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
-from pandas_blowfish.release import Receipt, receipt_of, with_receipt
+from pandas_blowfish.release import Facts, facts_of, with_receipt
 from pandas_blowfish.spreadsheet import unescaped
 
 RETURNED = "use the centres as they were returned, or some of their rows."
@@ -107,7 +106,7 @@ def plan_kmeans(
     return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
 
 
-def kmeans_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+def kmeans_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     """Return a column a coordinate, `size` and `std`, by group and cluster."""
     assert isinstance(solved, Clustered)
     names = plan.query["columns"]
@@ -117,13 +116,13 @@ def kmeans_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.Data
     more = {
         "coordinates": list(names),
         "k": space.k,
-        "units": [float(unit) for unit in space.units],
-        "groups": [to_dict(each.attribute) for each in space.whole.binnings[: space.groups]],
-        "at_most": plan.query["known"],
+        "column_units": [float(unit) for unit in space.units],
+        "group_domains": [to_dict(each.attribute) for each in space.whole.binnings[: space.groups]],
+        "largest_answer": plan.query["known"],
         "std_low": float(solved.std[solved.std > 0].min(initial=np.inf)) if (solved.std > 0).any() else 0.0,
         "std_high": float(solved.std.max(initial=0.0)),
     }
-    return with_receipt({**columns, "size": solved.answers, "std": solved.std}, plan.index, receipt | more)
+    return with_receipt({**columns, "size": solved.answers, "std": solved.std}, plan.index, facts | more)
 
 
 def _clusters(k: Any) -> int:
@@ -216,7 +215,7 @@ def assign(release: pd.DataFrame, frame: Any) -> pd.Series[Any]:
     """Return the number of the nearest centre of each row of any frame; see `df.blowfish.assign`."""
     with reading():
         centres = centres_of(release)
-    return assigned(frame, centres)
+    return assign_rows(frame, centres)
 
 
 def centres_of(release: pd.DataFrame) -> Centres:
@@ -225,25 +224,25 @@ def centres_of(release: pd.DataFrame) -> Centres:
     The numbers of groups and clusters are read from the index, or from columns of these names. A release from
     which one group was taken (`centres.loc["F"]`) has no groups any more, and takes rows of any.
     """
-    receipt = receipt_of(release)
-    if receipt.get("verb") != "kmeans":
+    facts = facts_of(release)
+    if facts.get("verb") != "kmeans":
         raise FrameError("only a kmeans has centres", fix="release one: df.blowfish.kmeans(...).")
-    coordinates = tuple(receipt["coordinates"])
+    coordinates = tuple(facts["coordinates"])
     absent = [name for name in coordinates if name not in release.columns]
     if absent or not len(release):
         what = f"the centres have no {', '.join(map(repr, absent))}" if absent else "no centres are left"
         raise FrameError(what, columns=absent, fix=RETURNED)
     places, numbers = _places(release, coordinates), _numbers(_labels(release, "cluster"))
-    groups, lots = _groups(release, receipt)
+    groups, lots = _groups(release, facts)
     if pd.MultiIndex.from_arrays([lots, numbers]).has_duplicates:
         raise FrameError("two centres have one number", fix=RETURNED)
     order = np.argsort(numbers, kind="stable")  # of equally near centres that of the least number
     lots, numbers, places = lots[order], numbers[order], places[order]
     each = {lot: (numbers[lots == lot], places[lots == lot]) for lot in np.unique(lots).tolist()}
-    units = np.array(receipt["units"], dtype=np.float64)
+    units = np.array(facts["column_units"], dtype=np.float64)
     if len(units) != len(coordinates) or len(set(coordinates)) != len(coordinates):
-        raise ReceiptError("`units` is not one for each of `coordinates`")
-    return Centres(coordinates, units, groups, each, receipt.get("outside") == "clip")
+        raise ReceiptError("`column_units` is not one for each of `coordinates`")
+    return Centres(coordinates, units, groups, each, facts.get("outside") == "clip")
 
 
 def _places(release: pd.DataFrame, coordinates: tuple[str, ...]) -> Floats:
@@ -274,10 +273,10 @@ def _numbers(labels: pd.Index[Any] | None) -> Ints:
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _groups(release: pd.DataFrame, receipt: Receipt) -> tuple[tuple[Attribute, ...], Ints]:
+def _groups(release: pd.DataFrame, facts: Facts) -> tuple[tuple[Attribute, ...], Ints]:
     """Return the columns that pick a group of centres, and the number of each centre's group."""
     groups, lots = [], np.zeros(len(release), dtype=np.int64)
-    for name, spec in zip(receipt["groupby"], receipt.get("groups", ()), strict=True):
+    for name, spec in zip(facts["groupby"], facts.get("group_domains", ()), strict=True):
         labels = _labels(release, name)
         if labels is None:
             continue

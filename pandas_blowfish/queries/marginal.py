@@ -18,9 +18,8 @@ from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
-from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
-from pandas_blowfish.release import with_receipt
+from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.release import Facts, with_receipt
 
 
 def plan_marginal(
@@ -49,16 +48,14 @@ def plan_marginal(
     return ask(policy, [asked], spend, query=query, strategy=chosen)
 
 
-def marginal_frames(
-    plan: Plan, solved: Solved, receipt: dict[str, Any]
-) -> dict[tuple[str, ...], pd.DataFrame]:
+def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> dict[tuple[str, ...], pd.DataFrame]:
     """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
     asked: Any = plan.asked[plan.way]
     cuts = np.cumsum(asked.answers)[:-1]
     parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
     frames = {}
     for key, (places, counts, std) in zip(_keys(plan, asked), parts, strict=True):
-        record = {**receipt, "table": [asked.domain.columns[place] for place in places]}
+        record = {**facts, "table": [asked.domain.columns[place] for place in places]}
         columns = {"count": counts, "std": std}
         frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames

@@ -28,7 +28,7 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.weaker_promise import is_sized, is_told, plan_told, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
-from pandas_blowfish.release import released
+from pandas_blowfish.release import count_frame
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
 from pandas_blowfish.verbs import Verbs, specialise
 
@@ -47,7 +47,7 @@ def _plan_count(policy: Policy, *, scenario: Any, rows: Any, **asked: Any) -> An
 
 def _marginal_frames(plan: Plan, *solved: Any) -> Any:
     single = is_single(plan.query["columns"], plan.query.get("order"))
-    return released(plan, *solved) if single else marginal_frames(plan, *solved)
+    return count_frame(plan, *solved) if single else marginal_frames(plan, *solved)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Verb:
     """
 
     plan: Callable[..., Any]
-    frame: Callable[..., Any] = released
+    frame: Callable[..., Any] = count_frame
     shapes: tuple[str, ...] = ()
 
 

@@ -15,10 +15,9 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
-from pandas_blowfish.queries.scope import Scope, strategy_name
-from pandas_blowfish.release import with_receipt
+from pandas_blowfish.queries.scope import Scope, ask, strategy_name
+from pandas_blowfish.release import Facts, with_receipt
 
 
 def plan_quantile(
@@ -49,14 +48,14 @@ def shares_of(q: Any) -> list[float]:
     return [float(share) for share in shares]
 
 
-def quantile_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+def quantile_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     """Return the quantiles of released cumulative counts."""
     inner = plan.domain[plan.query["columns"][0]].labels()
     counts, errors = (each.reshape(-1, len(inner)) for each in (solved.answers, plan.std))
     start = np.zeros((len(counts), 1))
     positions, spread = (np.concatenate([start, each], axis=1) for each in (counts, errors))
     outer = plan.index.droplevel(-1)[:: len(inner)] if isinstance(plan.index, pd.MultiIndex) else None
-    return frame_of(positions, spread, inner, outer, plan.query["q"], receipt)
+    return frame_of(positions, spread, inner, outer, plan.query["q"], facts)
 
 
 def frame_of(
@@ -65,17 +64,17 @@ def frame_of(
     cells: pd.Index[Any],
     groups: pd.Index[Any] | None,
     q: list[float],
-    receipt: dict[str, Any],
+    facts: Facts,
 ) -> pd.DataFrame:
     """Return `value` and `std` by share, groups outermost."""
     everywhere = np.zeros((len(positions), 1), dtype=bool)
     rising = monotone(positions, np.array([0]), everywhere)
-    axis = Axis.of(cells, receipt.get("declared"))
+    axis = Axis.of(cells, facts.get("declared_ends"))
     values, std = quantiles(rising, spread, axis, np.array(q))
-    receipt = {**receipt, "least": axis.ends[0], "most": axis.ends[1]}
+    facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
     if groups is not None:
         pairs = groups.repeat(len(q)).to_frame(index=False)
         pairs["q"] = np.tile(q, len(groups))
         index = pd.MultiIndex.from_frame(pairs)
-    return with_receipt({"value": values, "std": std}, index, receipt)
+    return with_receipt({"value": values, "std": std}, index, facts)

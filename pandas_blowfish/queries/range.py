@@ -16,7 +16,6 @@ from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import MAX_LISTED
 from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
 from pandas_blowfish.queries.ordered_column import (
     describe_bounds,
     ordered_attribute,
@@ -25,7 +24,7 @@ from pandas_blowfish.queries.ordered_column import (
     read_bounds,
     said,
 )
-from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
+from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 
 
 def plan_range(

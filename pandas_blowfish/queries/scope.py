@@ -1,17 +1,22 @@
-"""where and groupby: which rows a verb asks about, and by which groups. Touches no row itself."""
+"""What all verbs share: where and groupby, names of columns, and the way to a plan. Touches no row itself."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.beyond.total_plan import plan_type
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.exact.number import canonical_value
+from pandas_blowfish.plan.choose import choose
+from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.plan.tally import Tally, tally
 from pandas_blowfish.policy.expression import MARKS, Condition, Junction, parse
 from pandas_blowfish.policy.policy import Policy
@@ -107,3 +112,16 @@ def _spell_out(expression: str, variables: Mapping[str, Any]) -> str:
         return repr(sorted(listed, key=repr) if isinstance(found, (set, frozenset)) else listed)
 
     return MARKS.sub(value, expression.strip())
+
+
+def ask(
+    policy: Policy,
+    asked: Sequence[Question],
+    epsilon: Fraction,
+    *,
+    query: Mapping[str, Any],
+    strategy: str = "auto",
+) -> Plan:
+    """Return the plan of least expected squared error, or the one that was named; see `choose`."""
+    kind = plan_type(policy, asked)
+    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)

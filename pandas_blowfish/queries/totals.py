@@ -28,12 +28,12 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.question import Totals
-from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, facts, instants, logs_of
+from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, instants, logs_of
+from pandas_blowfish.plan.totals.solve import facts as column_facts
 from pandas_blowfish.policy.attribute import Attribute, Unbounded
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ask import ask
-from pandas_blowfish.queries.scope import Scope, column_names, strategy_name
-from pandas_blowfish.release import with_receipt
+from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.release import Facts, with_receipt
 
 
 def plan_totals(
@@ -83,7 +83,7 @@ plan_logsum = partial(plan_totals, "logsum")  # see `df.blowfish.logsum`
 plan_geomean = partial(plan_totals, "geomean")  # see `df.blowfish.geomean`
 
 
-def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataFrame:
+def total_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     """Return `value` and `std` by group and column."""
     measured: Any = plan.measurement
     assert isinstance(solved, Estimated)
@@ -100,13 +100,13 @@ def total_frame(plan: Plan, solved: Solved, receipt: dict[str, Any]) -> pd.DataF
     errors = std if plan.query["verb"] == "geomean" else solved.std
     errors = errors[(errors > 0) & np.isfinite(errors)]
     more = {
-        **facts(measured, solved.counts),
+        **column_facts(measured, solved.counts),
         **logs_of(plan.query["verb"]),
-        "by_column": bool(plan.query.get("by_column", len(measured.summed) > 1)),
+        "labelled_by_column": bool(plan.query.get("by_column", len(measured.summed) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),
     }
-    return with_receipt({"value": value, "std": std}, plan.index, {**receipt, **more})
+    return with_receipt({"value": value, "std": std}, plan.index, {**facts, **more})
 
 
 def rows_of(rows: Any) -> int | None:

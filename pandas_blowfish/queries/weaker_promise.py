@@ -18,13 +18,12 @@ from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError
 from pandas_blowfish.exact.number import epsilon_of, exact, plain
-from pandas_blowfish.kernel.measure import Measured
 from pandas_blowfish.kernel.weaker_release import measure_apart
 from pandas_blowfish.plan.call_text import MAX_NUMBERS
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.answer import stated, written
+from pandas_blowfish.queries.frames.answer import describe_plan, describe_release
 from pandas_blowfish.queries.frames.protect import Opened, is_name
 from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.queries.totals import rows_of
@@ -115,7 +114,7 @@ def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: s
         raise ArgumentError("post", "not True or False", allowed="True, False")
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
-    measured = measure_apart(plan, frame, source.ledger, source.dataset, stated(plan), name=name)
+    measured = measure_apart(plan, frame, source.ledger, source.dataset, describe_plan(plan), name=name)
     values, flags = np.split(measured.values, 2)
     certain, count = flags.astype(bool), values.astype(np.float64)
     shift, table = (0.0, 0.0), plan.query["verb"] == "hist"
@@ -129,45 +128,11 @@ def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: s
     elif post:
         count = np.clip(count, 0.0, source.dataset.binding["rows"])
     columns: dict[str, Any] = {"count": count, "std": np.where(certain, 0.0, plan.std), "exact": certain}
-    return with_receipt(columns, plan.index, _receipt(plan, measured, source, post, shift))
-
-
-def _receipt(
-    plan: Apart, measured: Measured, source: Opened, post: bool, shift: tuple[float, float]
-) -> dict[str, Any]:
-    """Return the flat record an outsider needs, with the promise in words."""
-    body, binding = measured.entry.body, source.dataset.binding
     spread = float(plan.std[0])
-    return {
-        "kind": "release",
-        "verb": plan.query["verb"],
-        "query": body["call"],
-        "columns": list(plan.domain.columns),
-        "groupby": [],
-        "dataset": source.dataset.name,
-        "policy": plan.policy.fingerprint,
-        "strategy": plan.strategy,
-        "guarantee": list(plan.guarantee),
-        "apart": True,
-        "sensitivity": str(plan.sensitivity),
-        "scale": str(plan.scale),
-        "scale_low": str(plan.scale),
-        "epsilon": str(plan.cost),
-        "expected_squared_error": plan.mse,
-        "noise": body["noise"] if plan.sensitivity else "none",
-        "proof": plan.proof_id,
-        "post": post,
-        "answers": len(plan.index),
-        "std_low": spread,
-        "std_high": spread,
-        "shift_low": shift[0],
-        "shift_high": shift[1],
-        "at_most": float(binding["rows"]),
-        "facts": [],
-        "moved": 1,
-        "rule": None,
-        **written(measured, source),
-    }
+    facts = {"proof": plan.proof_id, "std_low": spread, "std_high": spread, "smallest_scale": str(plan.scale)}
+    facts |= {"lowest_shift": shift[0], "highest_shift": shift[1], "facts": [], "weaker_guarantee": True}
+    facts |= {"largest_answer": float(source.dataset.binding["rows"]), "record_moves": 1, "price_rule": None}
+    return with_receipt(columns, plan.index, describe_release(plan, measured, source, post=post, **facts))
 
 
 def _public_rows(policy: Policy, strategy: str, rows: Any) -> int:

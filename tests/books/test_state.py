@@ -7,6 +7,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.books.state import (
     COLUMNS,
     OVERSPENT,
@@ -15,7 +16,6 @@ from pandas_blowfish.books.state import (
     check_head,
     differs,
     follows,
-    is_receipt,
     latest,
     line,
     sums,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,31 @@ FEW = 6  # scales that are spelt out
 SHORT = 300  # characters of a form that is spelt out
 TOLERANCE = 1e-9
 PASSING = ("time", "hash", "version")  # of a receipt: they differ from one run to the next
-PROSE = ("rule", "guarantee", "beside")  # of a receipt: sentences, which may be put in other words
+PROSE = ("price_rule", "guarantee", "weaker_release")  # of a receipt: sentences, which may be put otherwise
+RENAMED = {  # what the corpus was recorded with: where a receipt states it today
+    "apart": ("weaker_guarantee",),
+    "beside": ("weaker_release",),
+    "of": ("values_are",),
+    "scale_low": ("technical", "smallest_scale"),
+    "shift_low": ("technical", "lowest_shift"),
+    "shift_high": ("technical", "highest_shift"),
+    "at_most": ("technical", "largest_answer"),
+    "moved": ("technical", "record_moves"),
+    "rule": ("technical", "price_rule"),
+    "declared": ("technical", "declared_ends"),
+    "least": ("technical", "smallest_value"),
+    "most": ("technical", "largest_value"),
+    "asked": ("technical", "total_columns"),
+    "by_column": ("technical", "labelled_by_column"),
+    "units": ("technical", "column_units"),
+    "origins": ("technical", "column_origins"),
+    "scales": ("technical", "column_scales"),
+    "count_scales": ("technical", "count_scales"),
+    "rounding": ("technical", "column_rounding"),
+    "lightest": ("technical", "smallest_weights"),
+    "counted": ("technical", "public_counts"),
+    "groups": ("technical", "group_domains"),
+}
 
 
 def describe_plan(plan: Any) -> dict[str, Any]:
@@ -65,19 +90,27 @@ def describe_release(result: Any) -> dict[str, Any]:
 
 
 def describe_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a receipt says whenever the release is made; of sentences whether there are any.
+    """Return what a receipt states whenever the release is made; of sentences whether there are any."""
+    stated = {key: bool(value) if key in PROSE else plain(value) for key, value in receipt.items()}
+    inner = receipt.get("technical", {})
+    if inner:
+        stated["technical"] = {k: bool(v) if k in PROSE else plain(v) for k, v in inner.items()}
+    return {key: value for key, value in stated.items() if key not in PASSING}
 
-    Receipts of logarithms said "sum" or "mean" for their verb when the corpus was recorded, which is not what
-    their entries say: it is left out, and may be put right.
+
+def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded release, or several, with its receipt's parts where receipts state them today.
+
+    The verb of logarithms was left out, for it was wrong: it is the one that the recorded query begins with.
     """
-    said = {key: bool(value) if key in PROSE else plain(value) for key, value in receipt.items()}
-    left_out = (*PASSING, "verb") if is_of_logarithms(receipt) else PASSING
-    return {key: value for key, value in said.items() if key not in left_out}
-
-
-def is_of_logarithms(receipt: Mapping[str, Any]) -> bool:
-    """Tell whether a receipt is that of a `logsum` or a `geomean`."""
-    return "logsum(" in receipt["query"] or "geomean(" in receipt["query"]
+    if "receipt" not in release:
+        return {key: in_todays_words(each) for key, each in release.items()}
+    receipt: dict[str, Any] = {}
+    for key, value in release["receipt"].items():
+        *outer, name = RENAMED.get(key, (key,))
+        (receipt.setdefault(outer[0], {}) if outer else receipt)[name] = value
+    receipt.setdefault("verb", re.search(r"(\w+)\([^()]*\)$", receipt["query"])[1])  # type: ignore[index]
+    return {**release, "receipt": receipt}
 
 
 def values_of(frame: pd.DataFrame) -> dict[str, list[Any]]:

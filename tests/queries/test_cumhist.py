@@ -140,8 +140,9 @@ def test_a_name_is_read_by_what_measured_it(monkeypatch):
     df = _protected()
     first = df.blowfish.cumhist("x", epsilon=1, name="ages")
     from pandas_blowfish.plan import choose
+    from pandas_blowfish.plan.line import question
 
-    monkeypatch.setattr(choose, "_worthwhile", lambda name, *_: name == "ordered")
+    monkeypatch.setattr(question, "is_worthwhile", lambda name, *_, **__: name == "ordered")
     choose._plans.clear()
 
     again = df.blowfish.cumhist("x", epsilon=1, name="ages")

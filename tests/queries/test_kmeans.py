@@ -101,11 +101,11 @@ def test_the_receipt_says_what_assigning_needs(df):
     assert receipt["coordinates"] == ["score", "age"]
     assert receipt["columns"] == ["sex", "score", "age"]
     assert receipt["groupby"] == ["sex"]
-    assert receipt["groups"] == [{"type": "category", "values": ["F", "M"]}]
+    assert receipt["technical"]["group_domains"] == [{"type": "category", "values": ["F", "M"]}]
     assert receipt["k"] == 2
     assert receipt["answers"] == 4
-    assert receipt["units"] == pytest.approx([1 / 9.9, 1 / 99])
-    assert receipt["at_most"] == 3_000
+    assert receipt["technical"]["column_units"] == pytest.approx([1 / 9.9, 1 / 99])
+    assert receipt["technical"]["largest_answer"] == 3_000
     assert receipt["epsilon"] == "1"
     assert receipt["std_low"] == found["std"].min()
     assert receipt["std_high"] == found["std"].max()
@@ -305,7 +305,7 @@ def test_secret_presence(rows):
 
     found = df.blowfish.kmeans(["age", "score"], 3, epsilon=5)
 
-    assert found.blowfish.receipt["at_most"] is None
+    assert found.blowfish.receipt["technical"]["largest_answer"] is None
     assert np.abs(found["age"] - CENTRES[:, 0]).max() < 6
     assert abs(found["size"].sum() - 3_000) < 200
     assert (found["std"] > 0).all()
@@ -341,9 +341,9 @@ def test_scales(df):
     scores = df.blowfish.kmeans(["age", "score"], 2, epsilon=20, scale={"score": 1, "age": 0.0001})
     ages = df.blowfish.kmeans(["age", "score"], 2, epsilon=20, scale={"score": 1e-6, "age": 1})
 
-    assert alike.blowfish.receipt["units"] == pytest.approx([1 / 99, 1 / 9.9])
-    assert np.ptp(plain.blowfish.receipt["units"]) == 0
-    assert np.divide(*scores.blowfish.receipt["units"]) == pytest.approx(0.0001)
+    assert alike.blowfish.receipt["technical"]["column_units"] == pytest.approx([1 / 99, 1 / 9.9])
+    assert np.ptp(plain.blowfish.receipt["technical"]["column_units"]) == 0
+    assert np.divide(*scores.blowfish.receipt["technical"]["column_units"]) == pytest.approx(0.0001)
     assert "scale={'score': 1.0, 'age': 0.0001}" in scores.blowfish.receipt["query"]
     assert "scale" not in alike.blowfish.receipt["query"]
     assert np.sort(scores["score"]) == pytest.approx([2, 6.2], abs=0.4)
@@ -404,7 +404,7 @@ def test_plans(df):
     assert set(plan.candidates["strategy"]) == {"soft", "grid"}
     assert len(plan.std) == 3
     assert plan.mse == pytest.approx(plan.std[0] ** 2)
-    for part in ("synopsis", "squared distances", "a size"):
+    for part in ("synopsis", "squared distances", "per size"):
         assert part in repr(plan)
     assert "say rows=" in repr(bare)
     assert "say rows=" not in repr(plan)
@@ -460,7 +460,7 @@ def test_a_touched_fact_enlarges_the_noise(rows):
     assert free.sensitivity == 2
     assert held.sensitivity == 4
     assert np.abs(found["age"] - CENTRES[:, 0]).max() < 6
-    assert found.blowfish.receipt["moved"] == 2
+    assert found.blowfish.receipt["technical"]["record_moves"] == 2
     assert df.blowfish.budget.spent == 20
 
 

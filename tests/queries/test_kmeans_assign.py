@@ -53,9 +53,10 @@ def df(rows):
 
 def _slowly(centres, rows):
     """Return the nearest centre of each row, one by one."""
-    places, found = centres[["x", "y"]].to_numpy() * centres.attrs["blowfish"]["units"], []
+    units, found = centres.attrs["blowfish"]["technical"]["column_units"], []
+    places = centres[["x", "y"]].to_numpy() * units
     for x, y in rows[["x", "y"]].to_numpy():
-        far = ((places - np.array([x, y]) * centres.attrs["blowfish"]["units"]) ** 2).sum(axis=1)
+        far = ((places - np.array([x, y]) * units) ** 2).sum(axis=1)
         found.append(pd.NA if np.isnan(y) else int(centres.index[far.argmin()]))
     return pd.Series(pd.array(found, "Int64"), name="cluster", index=rows.index)
 

@@ -145,7 +145,7 @@ def test_nothing_leaves_the_declared_bounds(column, epsilon):
         edges = found.blowfish.interval(0.999)
         for each in (found["value"], edges["low"], edges["high"]):
             assert (each.isna() | ((each >= low) & (each <= high))).all()  # noise may leave no rows at all
-        ends = [found.attrs["blowfish"][end] for end in ("least", "most")]
+        ends = [found.attrs["blowfish"]["technical"][end] for end in ("smallest_value", "largest_value")]
         assert ends == ([low, high] if column != "day" else [low.value, high.value])
         assert json.loads(json.dumps(found.attrs)) == found.attrs
 
@@ -156,7 +156,7 @@ def test_releases_of_before_bounds_were_told_end_with_their_cells():
         {"rating": [5.0] * 50, "stay": 1, "day": pd.Timestamp("2026-01-02", tz="Europe/Paris")}
     )
     old = rows.blowfish.protect(CUT, epsilon=100).blowfish.hist("rating", epsilon=50)
-    del old.attrs["blowfish"]["declared"]
+    del old.attrs["blowfish"]["technical"]["declared_ends"]
 
     assert 5 < old.blowfish.quantile(0.5)["value"].item() < 6
 

@@ -9,7 +9,13 @@ import pandera.pandas as pa
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, FrameError, OutsideDomainError, UnboundedColumnError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    FrameError,
+    LedgerTamperedError,
+    OutsideDomainError,
+    UnboundedColumnError,
+)
 from pandas_blowfish.policy.secret import absolute_error, relative_error
 from pandas_blowfish.queries.call import parse_call
 
@@ -146,3 +152,20 @@ def test_arrow_tables_are_taken_and_other_engines_refused():
     )
     with pytest.raises(FrameError, match="pandas, PyArrow and Dask only"):
         bf.protect(pl.from_pandas(frame), POLICY, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("verb", "values"), [("logsum", "logarithms"), ("geomean", "exponentials of logarithms")]
+)
+def test_receipts_state_the_verb_of_their_entry(verb, values):
+    """So that the ledger vouches for them, as it does for those that say "sum" or "mean" for their verb."""
+    book = bf.Ledger()
+    df = _frame().blowfish.protect(POLICY, epsilon=10, dataset="prices", ledger=book)
+
+    receipt = getattr(df.blowfish, verb)("price", epsilon=1).blowfish.receipt
+
+    assert (receipt["verb"], receipt["values_are"]) == (verb, values)
+    assert book.verify(receipt)
+    assert book.verify({**receipt, "verb": {"logsum": "sum", "geomean": "mean"}[verb]})
+    with pytest.raises(LedgerTamperedError):
+        book.verify({**receipt, "verb": "hist"})

@@ -85,7 +85,7 @@ def test_missing_values_are_left_out(df, rows):
     found = df.blowfish.mean("score", epsilon=5)
 
     assert abs(found["value"].item() - rows["score"].mean()) < 0.2
-    assert found.blowfish.receipt["count_scales"] != ["0"]
+    assert found.blowfish.receipt["technical"]["count_scales"] != ["0"]
 
 
 @pytest.mark.parametrize("column", ["day", "plain"])

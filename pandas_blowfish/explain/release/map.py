@@ -14,7 +14,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import name_of, number_of, plain
 from pandas_blowfish.explain.release.canvas import color_of
-from pandas_blowfish.release import Receipt
+from pandas_blowfish.release import Facts
 
 MANY, GROUPS = 16, 4  # centres, and groups, beyond which only the numbers of clusters are written
 SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0))  # of a marker, where its words are, group by group
@@ -46,18 +46,18 @@ class Clusters:
 
 
 def draw_clusters(
-    axes: Any, release: pd.DataFrame, receipt: Receipt, bounds: tuple[Floats, Floats], columns: Any
+    axes: Any, release: pd.DataFrame, facts: Facts, bounds: tuple[Floats, Floats], columns: Any
 ) -> None:
     """Draw a released k-means: stems along one coordinate, or markers over two with areas by size.
 
     Args:
         axes: The matplotlib Axes to draw on.
         release: The centres, or some of them.
-        receipt: Their receipt.
+        facts: Those of their receipt.
         bounds: The interval of each size, NaN where it is exact or not known.
         columns: The coordinates to draw, one or two; None for the first two.
     """
-    names = _names(receipt, columns)
+    names = _names(facts, columns)
     if absent := [name for name in names if name not in release.columns]:
         raise FrameError(f"the centres have no {absent[0]!r} any more", fix="draw the release as returned.")
     try:
@@ -81,13 +81,13 @@ def draw_clusters(
     found = Clusters(names, places, sizes, words, groups, titles)
     (_stems if len(names) == 1 else _markers)(axes, found, bounds)
     if len(titles) > 1:
-        named = [str(name) for name in receipt.get("groupby", ()) if name in release.index.names]
+        named = [str(name) for name in facts.get("groupby", ()) if name in release.index.names]
         _legend(axes, plain(", ".join(named)), len(titles))
 
 
-def _names(receipt: Receipt, columns: Any) -> list[str]:
+def _names(facts: Facts, columns: Any) -> list[str]:
     """Return the coordinates to draw."""
-    known = [str(name) for name in receipt["coordinates"]]
+    known = [str(name) for name in facts["coordinates"]]
     if columns is None:
         return known[:2]
     names = [columns] if isinstance(columns, str) else columns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.books.receipt import reading
+from pandas_blowfish.books.receipt import TOTALS, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import (
@@ -26,7 +26,7 @@ from pandas_blowfish.explain.release.heat import draw_heat, table_of
 from pandas_blowfish.explain.release.map import draw_clusters
 from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
 from pandas_blowfish.plan.scales import widest
-from pandas_blowfish.release import Receipt, interval, receipt_of, value_of
+from pandas_blowfish.release import Facts, facts_of, interval, value_of
 
 GROUPS = 8  # series beyond which many counts are a heat map
 
@@ -46,20 +46,20 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
         columns: What to draw of it. Of a `kmeans`: the one or two coordinates, the first two by default. Of
             counts of two columns: both, the one along the bottom first. Of a `sum` or `mean`: some columns.
     """
-    receipt = receipt_of(release)
+    facts = facts_of(release)
     widest(level)  # refuses what is no probability
     with reading():
-        return _drawn(release, receipt, ax, level, columns)
+        return _drawn(release, facts, ax, level, columns)
 
 
-def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns: Any) -> Any:
+def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: Any) -> Any:
     """Draw a release by what its receipt says it is."""
-    verb = str(receipt.get("verb"))
+    verb = str(facts.get("verb"))
     shown = value_of(verb)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
-    crossed = _crossed(release, receipt, verb)
-    if columns is not None and verb in ("sum", "mean"):
+    crossed = _crossed(release, facts, verb)
+    if columns is not None and verb in TOTALS:
         release = _only(release, columns)
     elif columns is not None and crossed:
         release = _turned(release, columns)
@@ -71,17 +71,17 @@ def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns
     low, high, note = _bounds(release, level)
     if verb == "kmeans":
         try:
-            draw_clusters(axes, release, receipt, (low, high), columns)
+            draw_clusters(axes, release, facts, (low, high), columns)
         except BlowfishError:
             discard(axes, ax)
             raise
-        _words(axes, receipt, note)
+        _words(axes, facts, note)
         return axes
     values, ticks, dates = numbers_of(release[shown])
     if shown == "count" and len(release) > TOLD and np.isfinite(low).any():
         typical = float(np.nanmedian(np.fmax(high - values, values - low)))
         note += f", typically \N{PLUS-MINUS SIGN} {number_of(float(f'{typical:.3g}'))}"
-    index = _boxes_named(release.index, receipt) if verb == "range" else release.index
+    index = _boxes_named(release.index, facts) if verb == "range" else release.index
     codes, cells = np.arange(len(index)), index
     names: list[str] = [""]
     groups = np.zeros(len(index), dtype=np.intp)
@@ -98,7 +98,7 @@ def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns
             if isinstance(rows, pd.MultiIndex):
                 rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
             table = table_of(rows, index.get_level_values(-1), values, low, high)
-            _words(axes, receipt, draw_heat(axes, table, note))
+            _words(axes, facts, draw_heat(axes, table, note))
             return axes
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
     series = [
@@ -108,21 +108,21 @@ def _drawn(release: pd.DataFrame, receipt: Receipt, ax: Any, level: Any, columns
     cells = cells.rename(index.names[-1])
     if verb == "quantile":
         draw_quantiles(axes, np.asarray(cells, dtype=float), series)
-        write_units(axes.yaxis, Places(values, values, ticks, dates), _column(receipt))
+        write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
     elif shown == "value":
         draw_totals(axes, cells, series, verb)
     else:
         draw_counts(axes, verb, cells, series)
     if len(series) > 1:
         legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
-    _words(axes, receipt, note)
+    _words(axes, facts, note)
     return axes
 
 
-def _crossed(release: pd.DataFrame, receipt: Receipt, verb: str) -> bool:
+def _crossed(release: pd.DataFrame, facts: Facts, verb: str) -> bool:
     """Tell whether these are counts of two columns, neither of which was grouped by."""
     names = list(release.index.names)
-    grouped = set(names) & set(receipt.get("groupby", ()))
+    grouped = set(names) & set(facts.get("groupby", ()))
     return verb in ("hist", "marginal") and len(names) == 2 and not grouped
 
 
@@ -158,10 +158,10 @@ def _refused(release: pd.DataFrame, verb: str) -> tuple[str, str]:
     return "this release has none to choose from", "leave it out."
 
 
-def _boxes_named(index: pd.Index[Any], receipt: Receipt) -> pd.Index[Any]:
+def _boxes_named(index: pd.Index[Any], facts: Facts) -> pd.Index[Any]:
     """Return the index of ranges with a box of several columns as one name."""
-    groups = len(receipt.get("groupby", ()))
-    if index.nlevels - groups < 2 or list(index.names[:groups]) != list(receipt.get("groupby", ())):
+    groups = len(facts.get("groupby", ()))
+    if index.nlevels - groups < 2 or list(index.names[:groups]) != list(facts.get("groupby", ())):
         return index
     inner = index.droplevel([*range(groups)]) if groups else index
     names = pd.Index([", ".join(plain(name_of(each)) for each in box) for box in inner])
@@ -182,22 +182,22 @@ def _bounds(release: pd.DataFrame, level: Any) -> tuple[Floats, Floats, str]:
     low, high = (numbers_of(bounds[end])[0] for end in ("low", "high"))
     exact, note = ~(high > low), f"{100 * float(level):g}% intervals"
     if exact.all():
-        return none, none, "exact" if receipt_of(release)["epsilon"] == "0" else note
+        return none, none, "exact" if facts_of(release)["epsilon"] == "0" else note
     return np.where(exact, np.nan, low), np.where(exact, np.nan, high), note
 
 
-def _column(receipt: Receipt) -> str:
+def _column(facts: Facts) -> str:
     """Return the column whose quantiles a receipt is about."""
-    call = str(receipt.get("query"))
+    call = str(facts.get("query"))
     asked = re.search(r"(?:hist|quantile)\((?:\[[^\]]*, |\[)?('[^']*'|\"[^\"]*\")\]?, ", call)
     return asked[1][1:-1] if asked else "value"
 
 
-def _words(axes: Any, receipt: Receipt, note: str) -> None:
+def _words(axes: Any, facts: Facts, note: str) -> None:
     """Write the question as the title, and beneath it what it cost and what the bars are."""
     query = re.sub(
-        r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?", "", str(receipt.get("query"))
+        r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?", "", str(facts.get("query"))
     )
-    asked = f"{query}.{receipt['derived']}" if "derived" in receipt else query
+    asked = f"{query}.{facts['derived']}" if "derived" in facts else query
     shown = asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}..."
-    entitle(axes, shown, f"epsilon {receipt.get('epsilon')}, {note}")
+    entitle(axes, shown, f"epsilon {facts.get('epsilon')}, {note}")

@@ -111,7 +111,7 @@ class Synopsis(OneRound, ABC):
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return what is lost over a graph that holds all edges this was planned under."""
-        return WorstCase.or_exact(self.closed(graph))
+        return WorstCase.or_exact(self.bound_loss(graph))
 
     def figures(self) -> dict[str, float]:
         """Return the error of sizes, and what is expected to be added to squared distances."""
@@ -129,7 +129,7 @@ class Synopsis(OneRound, ABC):
         """Return the clusters of every group."""
 
     @abstractmethod
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a graph that holds all edges this was planned under.
 
         None where an exact row may change.
@@ -198,6 +198,6 @@ def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
     return step.columns(cells).tocsr()
 
 
-def shared(variance: float, bins: int, k: int) -> float:
+def share_variance(variance: float, bins: int, k: int) -> float:
     """Return the variance of one of k equal parts of some bins whose total is known."""
     return variance * bins / k * (1 - 1 / k)

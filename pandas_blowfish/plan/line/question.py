@@ -295,7 +295,7 @@ class Spans(Question):
         prefixes = Spans(self.tally, "prefixes", self.given, self.labels, self.shown)
         each = float(prefixes.variances(spread).sum()) / self.groups
         # the sum over all pairs of positions of Var(P_b - P_a) is (k + 1) sum Var(P) - Var(sum P)
-        whole, follows = spread.weighted(np.arange(k, 0, -1, dtype=np.float64))
+        whole, follows = spread.weigh(np.arange(k, 0, -1, dtype=np.float64))
         whole -= float((follows**2 * spread.cuts()).sum()) / self.groups
         return ((k + 1) * each - whole) / self.per_line
 

@@ -16,25 +16,23 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.scales import reach, variance
-from pandas_blowfish.plan.shape.agree import settled
+from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
-from pandas_blowfish.plan.totals.sums import Column, Sums
+from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute, Grid
 
 LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
 LOGARITHMS, EXPONENTIALS = "logarithms", "exponentials of logarithms"  # what a receipt says values are
+PER_COLUMN = ("column_units", "column_scales", "count_scales", "smallest_value", "largest_value")
 SLACK = 1e-12  # of a bound, for what rounding to floats may move it
 
 
 def logs_of(verb: str) -> dict[str, str]:
-    """Return what a receipt says of values that are not those of the columns themselves.
-
-    Its verb is the one by which intervals, pictures and tables read it; its query says what was asked.
-    """
+    """Return what a receipt states of values that are not those of the columns themselves."""
     if verb not in LOGS:
         return {}
-    return {"verb": LOGS[verb], "of": LOGARITHMS if verb == "logsum" else EXPONENTIALS}
+    return {"values_are": LOGARITHMS if verb == "logsum" else EXPONENTIALS}
 
 
 def exponentials(value: Any, std: Any) -> tuple[Floats, Floats]:
@@ -52,7 +50,7 @@ def exponentials(value: Any, std: Any) -> tuple[Floats, Floats]:
 
 def as_logs(receipt: Mapping[str, Any], release: pd.DataFrame) -> pd.DataFrame:
     """Return a release of geometric means as the one of means of logarithms that it was made of."""
-    if receipt.get("of") != EXPONENTIALS:
+    if receipt.get("values_are") != EXPONENTIALS:
         return release
     value, std = (release[name].to_numpy(dtype=np.float64) for name in ("value", "std"))
     if (value < 0).any():
@@ -72,7 +70,7 @@ def from_logs(receipt: Mapping[str, Any], low: Any, high: Any) -> tuple[Any, Any
         Because:  the exponential rises; its rounding is allowed for.
         Checked:  tests/plan/totals/test_solve_logs.py::test_intervals_cover_geometric_means
     """
-    if receipt.get("of") != EXPONENTIALS:
+    if receipt.get("values_are") != EXPONENTIALS:
         return low, high
     with np.errstate(over="ignore", under="ignore"):
         return np.exp(low) * (1 - SLACK), np.exp(high) * (1 + SLACK)
@@ -81,7 +79,7 @@ def from_logs(receipt: Mapping[str, Any], low: Any, high: Any) -> tuple[Any, Any
 LISTED = 100  # answers whose public row counts a receipt lists
 
 
-def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
+def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
     """Return what the interval of a released sum or mean is read by, as plain data, column by column.
 
     Args:
@@ -95,20 +93,20 @@ def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
         for column in columns
     ]
     return {
-        "asked": [column.attribute.name for column in columns],
-        "units": [str(column.lattice.unit) for column in columns],
-        "origins": [str(column.lattice.origin) for column in columns],
-        "scales": [str(scale) for scale in scales[: len(columns)]],
+        "total_columns": [column.attribute.name for column in columns],
+        "column_units": [str(column.lattice.unit) for column in columns],
+        "column_origins": [str(column.lattice.origin) for column in columns],
+        "column_scales": [str(scale) for scale in scales[: len(columns)]],
         "count_scales": counting,
-        "least": [None if low is None else str(low) for low, _ in bounds],
-        "most": [None if high is None else str(high) for _, high in bounds],
-        "rounding": [str(most) for most in measurement.rounding],
-        "lightest": [str(least) for least in measurement.lightest],
-        "counted": _counted(measurement, counts),
+        "smallest_value": [None if low is None else str(low) for low, _ in bounds],
+        "largest_value": [None if high is None else str(high) for _, high in bounds],
+        "column_rounding": [str(most) for most in measurement.rounding],
+        "smallest_weights": [str(least) for least in measurement.lightest],
+        "public_counts": _counted(measurement, counts),
     }
 
 
-def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
+def _edges(column: SummedColumn, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
     """Return the least and the greatest value that can be counted, of the cells that can be."""
     if column.bounds is None:
         return None, None
@@ -118,7 +116,7 @@ def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fractio
     return low, high
 
 
-def _counted(measurement: Sums, counts: Floats) -> dict[str, int]:
+def _counted(measurement: NoisySums, counts: Floats) -> dict[str, int]:
     """Return how many rows each sum is of where that is public, by its label; of many sums the most."""
     known = np.flatnonzero(~np.isnan(counts)).tolist()
     if measurement.verb != "sum" or not any(measurement.rounding) or not known:
@@ -128,7 +126,7 @@ def _counted(measurement: Sums, counts: Floats) -> dict[str, int]:
     return {str(measurement.index[number]): int(counts[number]) for number in known}
 
 
-def widened(
+def widen_interval(
     receipt: Mapping[str, Any],
     index: pd.Index[Any],
     codes: Ints,
@@ -154,17 +152,18 @@ def widened(
         Checked:  tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves,
                   tests/plan/totals/test_solve_middles.py::test_sums_of_secret_numbers_of_rows_are_covered
     """
-    if "rounding" not in receipt:
+    if "column_rounding" not in receipt:
         raise FrameError("this receipt does not say how values were read", fix="release it again.")
-    rounding = [Fraction(text) for text in receipt["rounding"]]
+    rounding = [Fraction(text) for text in receipt["column_rounding"]]
     low, high = ends
     if not any(rounding):
         return low, high
     off = np.array([float(most) * (1 + SLACK) for most in rounding])[codes]
     outer = [
-        [np.nan if text is None else Fraction(text) for text in receipt[key]] for key in ("least", "most")
+        [np.nan if text is None else Fraction(text) for text in receipt[key]]
+        for key in ("smallest_value", "largest_value")
     ]
-    if receipt["verb"] == "sum":
+    if LOGS.get(receipt["verb"], receipt["verb"]) == "sum":
         many = _rows(receipt, index, codes, np.maximum(np.abs(low), np.abs(high)))
         off = np.where(off > 0, off * many, 0.0)
         if np.isnan(off).any():
@@ -194,12 +193,15 @@ def _rows(receipt: Mapping[str, Any], index: pd.Index[Any], codes: Ints, largest
 
     Receipts of before the table's rows were told say nothing of sums whose own number is not public.
     """
-    counted = receipt["counted"]
+    counted = receipt["public_counts"]
     most = max(counted.values(), default=0)
     public = np.array([text == "0" for text in receipt["count_scales"]])[codes]
     known = np.array([counted.get(str(label), most) for label in index], dtype=np.float64)
     least = np.array(
-        [float(Fraction(text)) for text in receipt.get("lightest", ["0"] * len(receipt["asked"]))]
+        [
+            float(Fraction(text))
+            for text in receipt.get("smallest_weights", ["0"] * len(receipt["total_columns"]))
+        ]
     )[codes]
     told = np.divide(largest * (1 + SLACK), least, out=np.full(len(codes), np.nan), where=least > 0)
     rows = receipt.get("rows")
@@ -218,7 +220,7 @@ class Estimated(Solved):
     counts: Floats = None  # type: ignore[assignment]
 
 
-def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated:
+def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Estimated:
     """Return sums or means from the measured totals, groups outermost.
 
     A mean is the origin and the centred sum over the count. The count is taken for 1 where noise left less;
@@ -251,7 +253,7 @@ def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated
     return Estimated(answers.ravel(), (0.0, 0.0), None, *parts)
 
 
-def _sum(column: Column, sums: Ints, count: Ints | None, post: bool) -> Floats:
+def _sum(column: SummedColumn, sums: Ints, count: Ints | None, post: bool) -> Floats:
     """Return sums in the column's own units."""
     unit, origin = column.lattice.unit, column.lattice.origin
     counts = np.zeros(len(sums), dtype=np.int64) if count is None else count
@@ -269,7 +271,7 @@ def _sum(column: Column, sums: Ints, count: Ints | None, post: bool) -> Floats:
 
 
 def _mean(
-    column: Column, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
+    column: SummedColumn, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
 ) -> tuple[Floats, Floats]:
     """Return how far means lie from the origin, and their standard errors; NaN for no rows."""
     lattice, known = column.lattice, column.exact or noise[1] == 0
@@ -292,19 +294,19 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, and the mean between the extreme quotients, within the declared bounds. What
-                  reading values as the middles of their cells adds to that is in the note of `widened`.
+                  `level`, and the mean between the extreme quotients, within the declared bounds. The
+                  note of `widen_interval` covers what reading values as the middles of their cells adds.
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
     release = as_logs(receipt, release)
-    asked = list(receipt["asked"])
+    asked = list(receipt["total_columns"])
     codes = np.zeros(len(release), dtype=np.int64)
-    if receipt["by_column"]:
+    if receipt["labelled_by_column"]:
         codes = pd.Index(asked).get_indexer(release.index.get_level_values(-1))
     if (codes < 0).any() or release["std"].dtype.kind not in "fm":
         raise _changed()
-    origins = [Fraction(text) for text in receipt["origins"]]
+    origins = [Fraction(text) for text in receipt["column_origins"]]
     dated = pd.api.types.is_datetime64_any_dtype(release["value"].dtype)
     value = _from_origin(release["value"], origins, codes) if dated else _numbers(release["value"])
     std = _numbers(release["std"])
@@ -312,16 +314,16 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
     low[np.isinf(std)], high[np.isinf(std)] = -np.inf, np.inf
     for number in np.unique(codes).tolist():
         rows = (codes == number) & (std > 0) & np.isfinite(std)
-        column = {key: receipt[key][number] for key in ("units", "scales", "count_scales", "least", "most")}
+        column = {key: receipt[key][number] for key in PER_COLUMN}
         origin = origins[number]
-        if receipt["verb"] == "sum":
+        if LOGS.get(receipt["verb"], receipt["verb"]) == "sum":
             low[rows], high[rows] = _sum_bounds(column, value[rows], std[rows], level, receipt["post"])
             continue
         start = 0.0 if dated else float(origin)
         moved, rounding = value[rows] - start, 1 / std[rows] if dated else np.zeros(int(rows.sum()))
         ends = _mean_bounds(column, origin, moved, std[rows], rounding, level, receipt["post"])
         low[rows], high[rows] = (start + end for end in ends)
-    low, high = widened(receipt, release.index, codes, origins if dated else None, (low, high))
+    low, high = widen_interval(receipt, release.index, codes, origins if dated else None, (low, high))
     if not dated:
         return from_logs(receipt, low, high)
     like = release["value"]
@@ -331,14 +333,14 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
 def _sum_bounds(
     column: Mapping[str, Any], value: Floats, std: Floats, level: Any, post: bool
 ) -> tuple[Floats, Floats]:
-    unit, scale = float(Fraction(column["units"])), Fraction(column["scales"])
+    unit, scale = float(Fraction(column["column_units"])), Fraction(column["column_scales"])
     if not np.allclose(std, unit * np.sqrt(variance(scale)), rtol=1e-9, atol=0):
         raise _changed()
     spread = unit * reach(scale, level) + SLACK * np.abs(value)
     low, high = value - spread, value + spread
-    if post and column["least"] is not None:
-        low = np.maximum(low, 0.0) if Fraction(column["least"]) >= 0 else low
-        high = np.minimum(high, 0.0) if Fraction(column["most"]) <= 0 else high
+    if post and column["smallest_value"] is not None:
+        low = np.maximum(low, 0.0) if Fraction(column["smallest_value"]) >= 0 else low
+        high = np.minimum(high, 0.0) if Fraction(column["largest_value"]) <= 0 else high
     return low, high
 
 
@@ -352,7 +354,7 @@ def _mean_bounds(
     post: bool,
 ) -> tuple[Floats, Floats]:
     """Return how far below and above the origin the true mean may lie."""
-    unit, scale, counting = (Fraction(column[key]) for key in ("units", "scales", "count_scales"))
+    unit, scale, counting = (Fraction(column[key]) for key in PER_COLUMN[:3])
     one, two = variance(scale), variance(counting)
     many = float(unit) * np.sqrt(one + (moved / float(unit)) ** 2 * two) / std
     within = exact(level, "level") if not counting else 1 - (1 - exact(level, "level")) / 2
@@ -363,9 +365,9 @@ def _mean_bounds(
     below, above = (total + sign * (near + np.abs(total) * loose) for sign in (-1, 1))
     low = float(unit) * below / np.where(below <= 0, fewest, most)
     high = float(unit) * above / np.where(above >= 0, fewest, most)
-    if column["least"] is None:
+    if column["smallest_value"] is None:
         return low, high
-    ends = [float(Fraction(column[key]) - origin) for key in ("least", "most")]
+    ends = [float(Fraction(column[key]) - origin) for key in PER_COLUMN[3:]]
     unknown = np.rint(many) <= 1 if counting else np.zeros(len(many), dtype=bool)
     low = np.where(unknown, np.minimum(ends[0], moved), low)
     high = np.where(unknown, np.maximum(ends[1], moved), high)
@@ -409,7 +411,7 @@ def _changed() -> FrameError:
     )
 
 
-def solve_sums(measurement: Sums, values: Ints, post: bool | str, given: Given | None) -> Solved:
+def solve_sums(measurement: NoisySums, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return sums and means: means over known numbers of rows, sums within what these allow."""
     found = solve_totals(measurement, values, post)
     if not given:
@@ -444,4 +446,4 @@ def _rows_known(tally: Tally, attribute: Attribute, given: Given) -> Floats:
         labels[attribute.cells :] = -1
         seen[place : place + 1] = [Binning(attribute, frozen(labels), own.index)]
         tally = Tally(tuple(seen), tally.shown, tally.condition)
-    return settled(given.over(tally), tally.size)
+    return settle_counts(given.over(tally), tally.size)

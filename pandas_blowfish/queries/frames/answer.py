@@ -21,11 +21,11 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened, is_name
-from pandas_blowfish.release import released
+from pandas_blowfish.release import count_frame
 from pandas_blowfish.version import __version__
 
-BESIDE = "entry {}, a release under a weaker promise: this epsilon says nothing about both together"
-FACTS = 12  # public facts that a receipt names
+ALSO_RELEASED = "entry {}, under a weaker guarantee: this epsilon does not cover both together"
+FACTS = 12  # public facts that a receipt lists
 
 
 def answer(
@@ -35,7 +35,7 @@ def answer(
     *,
     post: bool | str,
     name: str | None,
-    build: Callable[[Plan, Solved, dict[str, Any]], Any] = released,
+    build: Callable[[Plan, Solved, dict[str, Any]], Any] = count_frame,
     shapes: tuple[str, ...] = (),
 ) -> Any:
     """Return the release of a plan on a protected frame, charged once.
@@ -45,8 +45,8 @@ def answer(
         frame: The protected rows.
         source: Their ledger, dataset and policy.
         post: Whether counts are made non-negative and consistent with what is exact.
-        name: A name under which the noisy answer is kept and found again, free.
-        build: Makes the frame, or several, of the answers and the receipt.
+        name: A name under which the noisy answer is stored; asking again under it costs nothing.
+        build: Makes the frame, or several, of the answers and the facts of the receipt.
         shapes: What `post` may be besides True and False.
     """
     if not isinstance(post, bool) and not (isinstance(post, str) and post in shapes):
@@ -54,21 +54,22 @@ def answer(
         raise ArgumentError("post", "not True or False", allowed=allowed)
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
-    measured = measure(plan, frame, source.ledger, source.dataset, _facts(plan), name=name)
+    measured = measure(plan, frame, source.ledger, source.dataset, _entry_body(plan), name=name)
     plan = _as_measured(plan, measured, source.dataset, name)
     known = Given.of(plan.policy, source.dataset.binding["rows"])
     solved = plan.measurement.solve(measured.values, post=post, known=known or None)
-    return build(plan, solved, _receipt(plan, measured, source, solved, post=post))
+    facts = _plan_facts(plan, source.dataset.binding["rows"], solved)
+    return build(plan, solved, describe_release(plan, measured, source, post=post, **facts))
 
 
-def _facts(plan: Plan) -> dict[str, Any]:
-    """Return what the ledger's entry says about a release."""
+def _entry_body(plan: Plan) -> dict[str, Any]:
+    """Return what the ledger's entry states about a release."""
     measured = {"strategy": plan.measurement.name, "way": plan.way, "form": plan.measurement.form}
-    return {**stated(plan), "measured": measured}
+    return {**describe_plan(plan), "measured": measured}
 
 
-def stated(plan: Plan | Apart) -> dict[str, Any]:
-    """Return what an entry says about any release."""
+def describe_plan(plan: Plan | Apart) -> dict[str, Any]:
+    """Return what an entry states about any release."""
     return {
         "query": {**plan.query, "epsilon": str(plan.epsilon)},
         "call": plan.call,
@@ -80,17 +81,44 @@ def stated(plan: Plan | Apart) -> dict[str, Any]:
     }
 
 
-def written(measured: Measured, source: Opened) -> dict[str, Any]:
-    """Return what a receipt says of any release: whose rows, what is spent, and where to verify it."""
+def describe_release(
+    plan: Plan | Apart, measured: Measured, source: Opened, *, post: bool | str, **more: Any
+) -> dict[str, Any]:
+    """Return the facts that an outsider needs; none depends on rows but the noisy answer.
+
+    Args:
+        plan: What was measured.
+        measured: Its entry.
+        source: Whose rows it is of.
+        post: Whether the answers were shaped.
+        more: Further facts, some of which `books.receipt` writes as technical ones.
+    """
     body, binding = measured.entry.body, source.dataset.binding
     spent, total = Fraction(body["spent"]), Fraction(body["total"])
     return {
+        "kind": "release",
+        "verb": plan.query["verb"],
+        "query": body["call"],
+        "columns": list(plan.domain.columns),
+        "groupby": list(plan.query.get("groupby", ())),
+        "dataset": source.dataset.name,
+        "policy": plan.policy.fingerprint,
+        "strategy": plan.strategy,
+        **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
+        "sensitivity": str(plan.sensitivity),
+        "scale": str(plan.scale),
+        "epsilon": str(plan.cost),
+        "expected_squared_error": None if math.isnan(plan.mse) else plan.mse,
+        "noise": body["noise"] if plan.sensitivity else "none",
+        "post": post,
+        "answers": len(plan.index),
+        **more,
         "unit": binding["unit"] or "row-level",
         "outside": binding["outside"],
         "spent": str(spent),
         "remaining": str(total - spent),
         **({"checked": body["checked"]} if "checked" in body else {}),
-        **({"beside": BESIDE.format(body["beside"])} if "beside" in body else {}),
+        **({"weaker_release": ALSO_RELEASED.format(body["beside"])} if "beside" in body else {}),
         "name": body.get("name"),
         "version": __version__,
         "time": measured.entry.time,
@@ -110,47 +138,27 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
         then = policy_of(dataset, known)
         plan = replace(plan, policy=then, price=plan.asked[how["way"]].price(then))
         plan = reread(plan, how["strategy"], how["way"], how["form"])
-    elif how != _facts(plan)["measured"]:
+    elif how != _entry_body(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     if plan.values not in (None, len(measured.values)) or body["scale"] != str(plan.scale):
         raise NameTakenError(dataset.name, str(name), body.get("call"))
     return plan
 
 
-def _receipt(
-    plan: Plan, measured: Measured, source: Opened, solved: Solved, *, post: bool | str
-) -> dict[str, Any]:
-    """Return the flat record an outsider needs; nothing in it depends on rows but the noisy answer."""
-    body, binding = measured.entry.body, source.dataset.binding
+def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
+    """Return what a receipt states of a plan under the policy's own promise."""
     return {
-        "kind": "release",
-        "verb": plan.query["verb"],
-        "query": body["call"],
-        "columns": list(plan.domain.columns),
-        "groupby": list(plan.query.get("groupby", ())),
-        "dataset": source.dataset.name,
-        "policy": plan.policy.fingerprint,
-        "strategy": plan.strategy,
-        "sensitivity": str(plan.sensitivity),
-        "scale": str(plan.scale),
-        "scale_low": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
-        "epsilon": str(plan.cost),
-        "expected_squared_error": None if math.isnan(plan.mse) else plan.mse,
-        "noise": body["noise"] if plan.sensitivity else "none",
         "proof": plan.measurement.proof_id,
-        "post": post,
-        "answers": len(plan.index),
         "std_low": float(plan.std[plan.std > 0].min(initial=math.inf)) if (plan.std > 0).any() else 0.0,
         "std_high": float(np.nan_to_num(plan.std).max(initial=0.0)),
-        "shift_low": solved.shift[0],
-        "shift_high": solved.shift[1],
-        "at_most": solved.most,
-        **_known(plan, binding["rows"]),
+        "smallest_scale": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
+        "lowest_shift": solved.shift[0],
+        "highest_shift": solved.shift[1],
+        "largest_answer": solved.most,
+        **_known(plan, rows),
         "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
-        "moved": plan.price.moved,
-        "rule": plan.price.rule if plan.policy.constraints else None,
-        **({"guarantee": list(plan.guarantee)} if plan.guarantee else {}),
-        **written(measured, source),
+        "record_moves": plan.price.moved,
+        "price_rule": plan.price.rule if plan.policy.constraints else None,
     }
 
 
@@ -164,4 +172,4 @@ def _known(plan: Plan, rows: int) -> dict[str, Any]:
     if not isinstance(inner, Grid) or inner.single:
         return {}
     ends = (inner.low, inner.high)
-    return {"declared": [float(end) if inner.kind == "float" else int(end) for end in ends]}
+    return {"declared_ends": [float(end) if inner.kind == "float" else int(end) for end in ends]}

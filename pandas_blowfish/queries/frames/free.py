@@ -14,7 +14,7 @@ from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.queries.ordered_column import listed_bounds
 from pandas_blowfish.queries.quantile import frame_of, shares_of
-from pandas_blowfish.release import Receipt, receipt_of, with_receipt
+from pandas_blowfish.release import Facts, facts_of, with_receipt
 
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
@@ -31,7 +31,7 @@ class Lines:
         spread: The standard error of each position.
         cells: The index of one line.
         groups: The index of the lines, None for a single one.
-        receipt: What the release said.
+        facts: Those of its receipt.
         summed: Whether the counts were released cumulatively.
     """
 
@@ -39,7 +39,7 @@ class Lines:
     spread: Floats
     cells: pd.Index[Any]
     groups: pd.Index[Any] | None
-    receipt: Receipt
+    facts: Facts
     summed: bool
 
 
@@ -50,10 +50,10 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
 
 
 def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
-    receipt = receipt_of(release)
-    if receipt.get("verb") not in ("hist", "cumhist"):
+    facts = facts_of(release)
+    if facts.get("verb") not in ("hist", "cumhist"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")
-    if len(release) != receipt.get("answers") or not {"count", "std"} <= set(release.columns):
+    if len(release) != facts.get("answers") or not {"count", "std"} <= set(release.columns):
         raise FrameError("rows or columns are not as they were released", fix="ask the release itself.")
     index = release.index
     cells: pd.Index[Any] = index.levels[-1] if isinstance(index, pd.MultiIndex) else index
@@ -63,32 +63,32 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
         missing = bool((index.codes[-1] == -1).any())
         size += missing
         cells = index.get_level_values(-1)[:size]
-    _check_order(index, cells, size, receipt)
+    _check_order(index, cells, size, facts)
     count, std = (release[name].to_numpy(dtype=float).reshape(-1, size) for name in ("count", "std"))
     if missing:
         count, std, cells = count[:, :-1], std[:, :-1], cells[:-1]
         cells = cells.astype("int64") if _whole(cells) else cells
     if ordered and not _has_order(cells):
         raise FrameError("the released values have no order", fix="ask for the counts themselves.")
-    summed = receipt["verb"] == "cumhist"
+    summed = facts["verb"] == "cumhist"
     start = np.zeros((len(count), 1))
     positions = np.concatenate([start, count if summed else np.cumsum(count, axis=1)], axis=1)
-    spread = std if summed else _added(receipt, std)
+    spread = std if summed else _added(facts, std)
     groups = index.droplevel(-1)[::size] if isinstance(index, pd.MultiIndex) else None
-    return Lines(positions, np.concatenate([start, spread], axis=1), cells, groups, receipt, summed)
+    return Lines(positions, np.concatenate([start, spread], axis=1), cells, groups, facts, summed)
 
 
-def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, receipt: Receipt) -> None:
+def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: Facts) -> None:
     """Refuse a release whose rows are in another order, or carry other labels."""
     names = list(index.names)
-    same = names == receipt["columns"][: len(names)] and not bool(cells.duplicated().any())
+    same = names == facts["columns"][: len(names)] and not bool(cells.duplicated().any())
     if isinstance(index, pd.MultiIndex) and same:
         *outer, last = (np.asarray(codes).reshape(-1, size) for codes in index.codes)
         same = bool((last == last[:1]).all()) and all(bool((each == each[:, :1]).all()) for each in outer)
     known = cells[~np.asarray(cells.isna())]
     if same and isinstance(known, pd.CategoricalIndex):
         same = bool((np.diff(known.codes.astype(np.int64)) > 0).all())
-    elif same and receipt["verb"] == "cumhist":
+    elif same and facts["verb"] == "cumhist":
         same = bool(known.is_monotonic_increasing)
     if not same:
         raise FrameError("rows are not in the order they were released in", fix="ask the release itself.")
@@ -156,17 +156,17 @@ def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
 def quantile_again(release: pd.DataFrame, q: Any) -> pd.DataFrame:
     """Return the quantiles that a release tells."""
     lines, shares = lines_of(release), shares_of(q)
-    receipt = {**lines.receipt, "verb": "quantile", "derived": f"quantile({shares!r})"}
-    return frame_of(lines.positions, lines.spread, lines.cells, lines.groups, shares, receipt)
+    facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
+    return frame_of(lines.positions, lines.spread, lines.cells, lines.groups, shares, facts)
 
 
 def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], derived: str) -> pd.DataFrame:
     count = lines.positions[:, stops] - lines.positions[:, starts]
     low, high = lines.spread[:, starts], lines.spread[:, stops]
     if lines.summed:
-        together = lines.receipt["strategy"] in RISING
+        together = lines.facts["strategy"] in RISING
         std = np.sqrt(low**2 + high**2) if together else low + high
-    elif lines.receipt["strategy"] in RISING[:3]:
+    elif lines.facts["strategy"] in RISING[:3]:
         std = np.sqrt(np.maximum(high**2 - low**2, 0.0))
     else:
         std = high - low
@@ -175,16 +175,16 @@ def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], deri
         pairs = lines.groups.repeat(len(labels)).to_frame(index=False)
         inner = pd.concat([labels.to_frame(index=False)] * len(lines.groups), ignore_index=True)
         index = pd.MultiIndex.from_frame(pd.concat([pairs, inner], axis=1))
-    receipt = {**lines.receipt, "verb": derived.split("(")[0], "derived": derived, "answers": count.size}
+    facts = {**lines.facts, "verb": derived.split("(")[0], "derived": derived, "answers": count.size}
     if lines.summed:  # of a difference of two the shifts may add up
-        wide = receipt["shift_high"] - receipt["shift_low"]
-        receipt |= {"shift_low": -wide, "shift_high": wide, "cumulative": True}
-    return with_receipt({"count": count.ravel(), "std": std.ravel()}, index, receipt)
+        wide = facts["highest_shift"] - facts["lowest_shift"]
+        facts |= {"lowest_shift": -wide, "highest_shift": wide, "from_cumulative": True}
+    return with_receipt({"count": count.ravel(), "std": std.ravel()}, index, facts)
 
 
-def _added(receipt: Receipt, std: Floats) -> Floats:
+def _added(facts: Facts, std: Floats) -> Floats:
     """Return at most how wrong running sums of counts are: their errors are independent, or may add up."""
-    if receipt["strategy"] in RISING[:3]:
+    if facts["strategy"] in RISING[:3]:
         return np.sqrt(np.cumsum(std**2, axis=1))
     return np.cumsum(std, axis=1)
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.books.receipt import translate, write_receipt
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -49,7 +50,7 @@ def test_intervals_cover_the_values_themselves(kind, post):
         wanted = getattr(truth, verb)()
         assert (each.loc[[0, 1], "low"] <= wanted).all()
         assert (wanted <= each.loc[[0, 1], "high"]).all()
-        assert alone.blowfish.receipt["rounding"] == ["1/2"]
+        assert alone.blowfish.receipt["technical"]["column_rounding"] == ["1/2"]
         assert json.loads(json.dumps(groups.attrs)) == groups.attrs
         some = groups.iloc[[1]].blowfish.interval()
         assert some.iloc[0].tolist() == each.iloc[1].tolist()
@@ -64,7 +65,7 @@ def test_many_sums_are_widened_by_the_largest(monkeypatch):
     groups = frame.blowfish.protect(policy, epsilon=10).blowfish.groupby("g").sum("x", epsilon=1)
     bounds = groups.blowfish.interval()
 
-    assert groups.blowfish.receipt["counted"] == {"": 11_000}
+    assert groups.blowfish.receipt["technical"]["public_counts"] == {"": 11_000}
     assert (bounds["high"] - groups["value"] >= 5_500).all()
 
 
@@ -173,7 +174,7 @@ def test_the_sum_itself_may_tell_of_fewer_rows_than_the_table():
     wide = bounds["high"] - bounds["low"]
 
     assert wide.loc[1] < 400 < wide.loc[0] < 3_100
-    assert groups.blowfish.receipt["lightest"] == ["3/2"]
+    assert groups.blowfish.receipt["technical"]["smallest_weights"] == ["3/2"]
 
 
 def test_receipts_that_do_not_tell_are_refused():
@@ -182,9 +183,15 @@ def test_receipts_that_do_not_tell_are_refused():
     df = frame.blowfish.protect(policy, epsilon=10)
     found, mean = df.blowfish.sum("x", epsilon=1), df.blowfish.mean("x", epsilon=1)
 
-    for release, keys in ((found, ("rows", "lightest")), (found, ("rounding",)), (mean, ("rounding",))):
+    lacking = (
+        (found, ("rows", "smallest_weights")),
+        (found, ("column_rounding",)),
+        (mean, ("column_rounding",)),
+    )
+    for release, keys in lacking:
+        facts = translate(release.attrs["blowfish"])
         old = release.copy()
-        old.attrs = {"blowfish": {k: v for k, v in release.attrs["blowfish"].items() if k not in keys}}
+        old.attrs = {"blowfish": write_receipt({k: v for k, v in facts.items() if k not in keys})}
         with pytest.raises(FrameError):
             old.blowfish.interval()
 
