@@ -55,7 +55,7 @@ def measure_apart(
         return kept
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
-    told = isinstance(plan.told, Certified)
+    told = isinstance(plan.mechanism, Certified)
     body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
     return charge_then(
@@ -65,8 +65,8 @@ def measure_apart(
 
 def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
     counts = count_cells(frame, [plan.tally], clip=clip)
-    if isinstance(plan.told, Certified):
-        values, exact = draw_certified(counts, plan.told)
+    if isinstance(plan.mechanism, Certified):
+        values, exact = draw_certified(counts, plan.mechanism)
     else:
         noise = discrete_laplace(plan.scale, len(counts)) if plan.scale else np.zeros_like(counts)
         values, exact = counts + noise, np.full(len(counts), not plan.scale)
