@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.books.ledger import Budget, Dataset, Entry, Ledger
-from pandas_blowfish.books.reprice import policy_of, recorded
+from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.books.rules import ONCE, Rule
-from pandas_blowfish.books.sealkey import keyed
+from pandas_blowfish.books.sealkey import with_key
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
@@ -120,7 +120,7 @@ def find_stored(
         return kept
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
-    binding = keyed(ledger.location, dataset.name, dataset.binding)
+    binding = with_key(ledger.location, dataset.name, dataset.binding)
     if stale := find_change(frame, domain, binding, policy_of(dataset, 0).domain):
         raise StaleFrameError(dataset.name, stale)
     return None
@@ -160,7 +160,7 @@ def require_drawable(plan: Plan) -> None:
 def require_recorded(frame: Frame, dataset: Dataset) -> None:
     """Refuse rows that contradict an answer recorded after they were bound, naming the facts alone."""
     clip, domain = dataset.binding["outside"] == "clip", policy_of(dataset, 0).domain
-    wrong = find_contradicted(frame, domain, recorded(dataset), clip=clip) if dataset.facts else []
+    wrong = find_contradicted(frame, domain, facts_since(dataset), clip=clip) if dataset.facts else []
     if wrong:
         fix = "a recorded answer stays; if it is wrong use another dataset name (a new budget, on record)."
         raise FactMismatchError(list(dict.fromkeys(fact.text for fact in wrong)), fix)

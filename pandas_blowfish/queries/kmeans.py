@@ -39,7 +39,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Facts, facts_of, with_receipt
-from pandas_blowfish.spreadsheet import unescaped
+from pandas_blowfish.spreadsheet import unescape
 
 RETURNED = "use the centres as they were returned, or some of their rows."
 MAX_COLUMNS = 12
@@ -63,12 +63,12 @@ def plan_kmeans(
 ) -> Plan:
     """Return the plan of a clustering; see `df.blowfish.kmeans`.
 
-    `known` is how many rows the table has, where that is public; `rows` what the caller says instead.
+    `known` is how many rows the table has, where that is public; `rows` what the caller states instead.
     """
     names = column_names(columns)
     spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
     if many == 0:
-        raise ArgumentError("rows", "none", allowed="None or a whole number from 1")
+        raise ArgumentError("rows", "must be at least 1", allowed="None or a whole number from 1")
     scope = scope or Scope()
     scope.refuse_grouped(names)
     if "cluster" in scope.groups:
@@ -107,7 +107,7 @@ def plan_kmeans(
 
 
 def kmeans_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
-    """Return a column a coordinate, `size` and `std`, by group and cluster."""
+    """Return a column per coordinate, `size` and `std`, by group and cluster."""
     assert isinstance(solved, Clustered)
     names = plan.query["columns"]
     asked: Any = plan.asked[plan.way]
@@ -139,9 +139,9 @@ def _check_columns(attributes: tuple[Attribute, ...]) -> None:
     if len(attributes) > MAX_COLUMNS:
         raise ArgumentError(
             "columns",
-            f"{len(attributes)} columns: noise on so many would say more than the rows do",
+            f"{len(attributes)} columns: noise on so many would outweigh the rows",
             allowed=f"up to {MAX_COLUMNS}",
-            fix="choose those that tell clusters apart, or add a few that combine them before protect.",
+            fix="choose those that distinguish clusters, or add a few that combine them before protect.",
         )
     for each in attributes:
         if each.name in ("cluster", "size", "std"):
@@ -292,8 +292,10 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     exactly = {str(label): cell for cell, label in enumerate(declared)}
     nearly = {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
-    told = ~np.asarray(labels.isna())
-    cells[told] = [exactly.get(unescaped(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
+    known = ~np.asarray(labels.isna())
+    cells[known] = [
+        exactly.get(unescape(str(label)), nearly.get(_text(label), -1)) for label in labels[known]
+    ]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(
             f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED

@@ -69,7 +69,7 @@ def test_a_query_without_a_name_is_its_own(release):
     """Printed answers are kept too, under their text; unnamed ones are charged each time."""
     first, again = release(SEXES), release("df.blowfish.hist( 'sex', epsilon='1/2')")
     assert "charged 1/2" in first.out
-    assert "free, answered before" in again.out
+    assert "costs nothing, answered before" in again.out
     assert _spent() == Fraction(1, 2)
 
     fresh = (
@@ -96,7 +96,7 @@ def test_the_same_query_under_another_name_is_told(release):
     assert spent == Fraction(1, 4)
     assert said in other.err
     assert said in unnamed.err
-    assert "free, answered before" in release(AGES, "--name", "it's ages").out
+    assert "costs nothing, answered before" in release(AGES, "--name", "it's ages").out
 
 
 def test_a_new_budget_is_told_once_it_is_there(release, run):
@@ -157,7 +157,7 @@ def test_jobs_are_one_file(folder, run):
     again = run("release", "--new", "--jobs", "jobs.yaml", "--json").document
 
     assert ran.code == exits.OK
-    assert "free, exact" in ran.out
+    assert "exact, costs nothing" in ran.out
     assert all(Path(name).exists() for name in ("ages.parquet", "both.csv", "both.receipt.json"))
     assert [each["status"] for each in again["releases"]] == ["kept"] * 3
     assert again["budget"] == {"total": "1", "spent": "3/4", "remaining": "1/4"}

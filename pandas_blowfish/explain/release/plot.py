@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.books.receipt import TOTALS, reading
+from pandas_blowfish.books.receipt import TOTALS, number_text, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import (
@@ -36,8 +36,8 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
 
     Counts of two columns are a heat map, the last column along the bottom. Otherwise groups (every level of
     the index but the last) are series of their own, or, where those are many, the rows of a heat map. Where
-    the release cannot say how wrong an answer is, it is drawn without bars, and the note beneath the title
-    says why.
+    the error of an answer is not known, it is drawn without bars, and the note beneath the title states
+    why.
 
     Args:
         release: What a verb returned, or some of its rows.
@@ -53,7 +53,7 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
 
 
 def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: Any) -> Any:
-    """Draw a release by what its receipt says it is."""
+    """Draw a release by the facts of its receipt."""
     verb = str(facts.get("verb"))
     shown = value_of(verb)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
@@ -120,7 +120,7 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
 
 
 def _crossed(release: pd.DataFrame, facts: Facts, verb: str) -> bool:
-    """Tell whether these are counts of two columns, neither of which was grouped by."""
+    """Return whether these are counts of two columns, neither of which was grouped by."""
     names = list(release.index.names)
     grouped = set(names) & set(facts.get("groupby", ()))
     return verb in ("hist", "marginal") and len(names) == 2 and not grouped
@@ -200,4 +200,4 @@ def _words(axes: Any, facts: Facts, note: str) -> None:
     )
     asked = f"{query}.{facts['derived']}" if "derived" in facts else query
     shown = asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}..."
-    entitle(axes, shown, f"epsilon {facts.get('epsilon')}, {note}")
+    entitle(axes, shown, f"epsilon {number_text(facts.get('epsilon'))}, {note}")
