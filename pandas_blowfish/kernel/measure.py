@@ -74,10 +74,10 @@ def measure(
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the loss of what will be drawn is found out anew before the charge, and of each further
                   round before its noise; the charge is committed before a row is counted, a failed one
-                  raises before one is, and nothing but counts plus noise, or rows that no edge changes,
-                  leaves this function. The
-                  plan is one for the dataset's policy with the facts recorded by then, which are as many
-                  when it is charged, and the entry says what facts recorded later may make of it.
+                  raises before one is, and nothing but counts plus noise, or query rows that no edge
+                  changes, leaves this function. The plan is one for the dataset's policy with the facts
+                  recorded by then, which are as many when it is charged, and the entry states what facts
+                  recorded later may make of it.
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
@@ -319,6 +319,14 @@ class InRounds(OneRound):
     def drawn_scales(self: Any) -> Sequence[Fraction | int]:
         """Return the scales of what is expected, and a bound on all that may follow."""
         return [*self.scales.values, self.largest]
+
+
+def find_builder(builders: Sequence[Any], strategy: str) -> Any:
+    """Return what makes a strategy, by its name, from a family's list."""
+    for each in builders:
+        if each.name == strategy:
+            return each
+    raise UnknownStrategyError(strategy, [each.name for each in builders])
 
 
 def rounds(strategy: Strategy, values: Ints) -> list[tuple[Round, Ints]]:

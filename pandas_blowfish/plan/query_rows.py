@@ -1,4 +1,4 @@
-"""What is measured on lines and its exact totals, as values and as a matrix over cells. Never sees rows."""
+"""Query rows and exact totals: as values, as columns at some cells, as a matrix over all. Never sees rows."""
 
 from __future__ import annotations
 

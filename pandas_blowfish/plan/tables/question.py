@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
@@ -80,8 +80,7 @@ class Counts(Question):
         """Return what an earlier release measured: the bins determine it."""
         del form
         graph = policy.graph.project(self.columns)
-        made = next((each for each in STRATEGIES if each.name == strategy), Identity)
-        found: Strategy = made.build(graph, self.tally, epsilon)
+        found: Strategy = find_builder(STRATEGIES, strategy).build(graph, self.tally, epsilon)
         return found
 
 

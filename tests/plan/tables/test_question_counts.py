@@ -146,3 +146,10 @@ def test_nothing_more_is_tried_once_all_counts_are_exact(even_cells):
     assert [each.name for each in question.candidates(public, Fraction(1), "auto", every=True)] == [
         "identity"
     ]
+
+
+@pytest.mark.parametrize("asked", [POLICY.plan.count(), POLICY.plan.cumhist("x")])
+def test_a_stored_answer_of_an_unknown_strategy_is_not_read_by_another(asked):
+    """An entry of a strategy that is no longer there is refused, whatever the family."""
+    with pytest.raises(UnknownStrategyError, match="gone"):
+        asked.asked[0].reread(POLICY, Fraction(1), "gone", {})
