@@ -121,13 +121,13 @@ def _drawn(
         parts.append(_columns(step, records, clip))
         scales += list(step.scales)
         noise = [draw.laplace(0, float(scale)) if scale else 0.0 for scale in step.scales]
-        exact = step.apply(count.counted(frame, step.tallies, clip=clip))
+        exact = step.apply(count.count_cells(frame, step.tallies, clip=clip))
         values.append(exact + np.rint(noise).astype(np.int64))
     return np.concatenate(parts), scales
 
 
 def _columns(step: Any, records: list[pd.DataFrame], clip: bool) -> Any:
-    return np.column_stack([step.apply(count.counted(one, step.tallies, clip=clip)) for one in records])
+    return np.column_stack([step.apply(count.count_cells(one, step.tallies, clip=clip)) for one in records])
 
 
 def _mesh_loss(mesh: Mesh, matrix: Any, scales: list[Fraction], pairs: Any) -> Loss:

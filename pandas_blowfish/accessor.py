@@ -28,7 +28,7 @@ import pandas as pd
 
 from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Budget, Ledger
-from pandas_blowfish.count.readers.tables import opened as opened_table
+from pandas_blowfish.count.readers.tables import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -445,7 +445,7 @@ def protect(
     stated |= {"outside": outside, "unit": unit}
     if isinstance(frame, pd.DataFrame):
         return Protected(of(frame).protect(policy, **stated))
-    table = opened_table(frame)
+    table = open_table(frame)
     if not isinstance(table, Frame):
         what = f"a {type(frame).__module__}.{type(frame).__qualname__} is no table that can be counted"
         raise FrameError(what, fix=f"give {TAKEN}; a path as pl.scan_parquet(path) or pd.read_csv(path).")

@@ -115,9 +115,9 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
     exact are covered with this probability over both kinds of answers. There are two exceptions.
-    Quantiles have `law.widest` released errors around the released value, which are about the noise in the
+    Quantiles have `widest` released errors around the released value, which are about the noise in the
     counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
-    cluster, `law.widest` standard errors of it: where the border of two clusters cuts bins, or many small
+    cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or many small
     counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows there are.
 
     Proof note:
@@ -125,7 +125,7 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
         Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`law.reach_of_sum`); of an estimate t is `law.widest` standard errors. A shaped count is
+                  (`reach_of_sum`); of an estimate t is `widest` standard errors. A shaped count is
                   max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
                   the truth after adding s back, and a zero one means only that the noisy answer was at
                   most s; a shaped sum is the unbiased one less a shift.

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.readers import engine
+from pandas_blowfish.count.readers.duckdb import DuckdbBatches
+from pandas_blowfish.count.readers.polars import PolarsBatches
 from pandas_blowfish.errors import (
     ArgumentError,
     BlowfishError,
@@ -171,7 +172,7 @@ def test_a_table_changed_after_the_seal_raises_nothing(name, monkeypatch):
     protected = bf.protect(_native(name), POLICY, epsilon=1000)
     own = protected._frame
     object.__setattr__(own, "native", _native(name, bad))
-    monkeypatch.setattr(measure, "unsealed", lambda *_: "")
+    monkeypatch.setattr(measure, "find_change", lambda *_: "")
     inside = bad[bad["age"].between(0, 99) & bad["sex"].isin(["F", "M"])]
     inside = inside[~(inside["income"] > 1000) & ~(inside["income"] < 0)]
 
@@ -309,27 +310,27 @@ def test_wrong_arguments_charge_nothing(name):
 def test_an_engine_that_fails_while_counting(monkeypatch):
     """The charge stays, once; nothing of its words is shown; the same name can be asked again."""
     protected = bf.protect(_native("polars"), POLICY, epsilon=1)
-    real, failing = engine.fetched, []
+    real, failing = PolarsBatches._groups, []
 
-    def fetched(*given):
+    def groups(*given):
         if failing:
             raise RuntimeError("row 17 is SECRETVALUE")
         return real(*given)
 
-    def unsealed(*given):  # the seal is checked; only what comes after it fails
+    def find_change(*given):  # the seal is checked; only what comes after it fails
         found = seal(*given)
         failing.append(True)
         return found
 
-    seal = measure.unsealed
-    monkeypatch.setattr(engine, "fetched", fetched)
-    monkeypatch.setattr(measure, "unsealed", unsealed)
+    seal = measure.find_change
+    monkeypatch.setattr(PolarsBatches, "_groups", groups)
+    monkeypatch.setattr(measure, "find_change", find_change)
     with pytest.raises(EngineError) as caught:
         protected.hist("age", epsilon="0.25", name="ages")
     assert "SECRETVALUE" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert protected.budget.spent == Fraction(1, 4)
-    monkeypatch.setattr(measure, "unsealed", seal)
+    monkeypatch.setattr(measure, "find_change", seal)
     failing.clear()
 
     found = protected.hist("age", epsilon="0.25", name="ages")
@@ -343,10 +344,10 @@ def test_an_engine_that_fails_before_the_charge(monkeypatch):
     """While the seal is checked, or rows are described: nothing is spent."""
     protected = bf.protect(_native("duckdb"), POLICY, epsilon=1)
 
-    def fetched(*_):
+    def groups(*_):
         raise RuntimeError("SECRETVALUE")
 
-    monkeypatch.setattr(engine, "fetched", fetched)
+    monkeypatch.setattr(DuckdbBatches, "_groups", groups)
     with pytest.raises(EngineError) as caught:
         protected.hist("age", epsilon="0.25")
     assert "SECRETVALUE" not in str(caught.value)

@@ -246,7 +246,7 @@ class Ledger:
             The entry; `body["repriced"]` lists what each charge that became dearer costs now.
 
         Proof note:
-            Requires: `reprice` and `chain.transaction`, as their notes state.
+            Requires: `reprice` and `database.transaction`, as their notes state.
             Ensures:  from its commit on, `spent` is at least what all charges before it have lost together
                       under all facts, or the dataset is closed.
             Because:  charges and facts before it are read, and it is written, under the one write lock.

@@ -105,7 +105,7 @@ def new_binding(master: bytes, dataset: str) -> tuple[dict[str, str], str]:
 
 
 def with_key(location: str, dataset: str, binding: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a binding with the dataset's own key in it, as `seal.unsealed` takes it.
+    """Return a binding with the dataset's own key in it, as `seal.find_change` takes it.
 
     Raises:
         SealKeyError: The key is not at hand, is another one, or still lies in the ledger.

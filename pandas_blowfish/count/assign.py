@@ -47,7 +47,7 @@ class Centres:
     clip: bool = False
 
 
-def assigned(frame: Any, centres: Centres) -> pd.Series[Any]:
+def assign_rows(frame: Any, centres: Centres) -> pd.Series[Any]:
     """Return the number of the nearest centre for each row, missing where a coordinate or the group is.
 
     Args:

@@ -11,8 +11,8 @@ from pandas_blowfish.count.place import Ints
 from pandas_blowfish.plan.tally import Tally
 
 
-def combined(asked: Tally, codes: Iterable[Ints], rows: int) -> Ints:
-    """Return one bin number a row, by Horner's rule; -1 where the filter, or the domain, leaves it out.
+def combine(asked: Tally, codes: Iterable[Ints], rows: int) -> Ints:
+    """Return one bin number per row, by Horner's rule; -1 where the filter, or the domain, leaves it out.
 
     Args:
         asked: The table.
@@ -36,8 +36,8 @@ def combined(asked: Tally, codes: Iterable[Ints], rows: int) -> Ints:
     return np.where(outside, -1, joint) if outside.any() else joint
 
 
-def gathered(asked: Tally, codes: Iterable[Ints], rows: Ints) -> Ints:
+def gather(asked: Tally, codes: Iterable[Ints], rows: Ints) -> Ints:
     """Return how many rows lie in each bin, in C order, given groups of rows that share their codes."""
     counts = np.zeros(asked.size + 1, dtype=np.int64)
-    np.add.at(counts, combined(asked, codes, len(rows)), rows)  # -1: the last slot
+    np.add.at(counts, combine(asked, codes, len(rows)), rows)  # -1: the last slot
     return counts[:-1]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.place import OUTSIDE, Ints, bounds, instants, missing_code, numbers, told_apart
+from pandas_blowfish.count.place import OUTSIDE, Ints, bounds, exact_limit, instants, missing_code, numbers
 from pandas_blowfish.errors import DeclaredValueError
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values, is_missing
@@ -144,7 +144,7 @@ def _endless(value: Any, attribute: Unbounded, clip: bool) -> int:
     whole = not isinstance(value, (float, np.floating))
     value = int(value) if isinstance(value, np.integer) else value
     size: Any = abs(value) if whole else abs(float(value))
-    top = told_apart(attribute, whole=whole or clip)
+    top = exact_limit(attribute, whole=whole or clip)
     if top < size != math.inf:
         if not clip:
             return OUTSIDE

@@ -17,16 +17,13 @@ import pandas as pd
 import xxhash
 
 from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import MISSING, OUTSIDE, Ints
-from pandas_blowfish.count.progress import told
-from pandas_blowfish.count.readers.engine import ROWS, Key, Scan, grouped, rows_of
-from pandas_blowfish.count.readers.expressions import SHIFT, quotient, sure
-from pandas_blowfish.count.readers.keys import by_lists, cell_key, whole_numbers
-from pandas_blowfish.count.readers.pieces import Pieces, merged
-from pandas_blowfish.count.readers.storage import Steps
+from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.weigh import lattice_numbers
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 
+SHIFT = 2**54  # the number of the step at 0 in a column without bounds: none is negative
 BASE = 1 << 20  # cells that are counted one by one; more are counted digit by digit
 PRIME = 1_048_573  # numbers that whole rows are mixed into
 LOTS = 16  # of listed values, in them
@@ -64,13 +61,11 @@ class Occurrences:
     def _digits(self) -> list[Ints]:
         """Return the digits of the numbers that are not counted yet."""
         rest = np.concatenate(self._few) if self._few else np.zeros(0, dtype=np.int64)
-        if self.digits == 1:
-            return [rest]
-        return [np.where(rest < 0, rest, rest // BASE**power % BASE) for power in range(self.digits)]
+        return split_digits(rest, self.digits)
 
-    def found(self) -> list[Found]:
+    def counts(self) -> list[Found]:
         """Return the cells, or digits, and how often each occurred."""
-        rest = [added(digit, np.ones(len(digit), dtype=np.int64)) for digit in self._digits()]
+        rest = [add_rows(digit, np.ones(len(digit), dtype=np.int64)) for digit in self._digits()]
         if not self._counts:
             return rest
         kept = [np.flatnonzero(each) for each in self._counts]
@@ -95,7 +90,7 @@ class Mixed:
                 own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME % LOTS
             self._lots.append(own)
 
-    def of(self, codes: Sequence[Ints]) -> Ints:
+    def mix(self, codes: Sequence[Ints]) -> Ints:
         """Return the numbers of rows, given the codes of every column."""
         mixed: Ints = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
         for own, each, times, lots in zip(codes, self.attributes, self._times, self._lots, strict=True):
@@ -106,28 +101,9 @@ class Mixed:
                 mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
         return mixed % PRIME
 
-    def scanned(self, table: Scan, *, clip: bool) -> Found:
-        """Return the numbers that occur in a table of another engine, and how often each does."""
-        (numbers,), found = grouped(
-            table, self.attributes, lambda steps: self._key(table, steps, clip), clip=clip
-        )
-        return added(numbers, found[ROWS])
-
-    def _key(self, table: Scan, steps: Steps, clip: bool) -> list[Key]:
-        mixed: Any = None
-        for each, times, lots in zip(self.attributes, self._times, self._lots, strict=True):
-            if isinstance(each, Values) and lots is not None:
-                missing = int(lots[-1]) if each.nullable else 0
-                own = by_lists(table, each, lots, missing, 0, clip=clip)
-            else:
-                code = cell_key(table, steps, each, clip=clip).expression
-                own = code % PRIME if _largest(each) > PRIME else code
-            mixed = own * times if mixed is None else steps.let(mixed + own * times)
-        return [Key(steps.let(mixed) % PRIME, whole_numbers)]
-
 
 @dataclass(frozen=True)
-class Seen:
+class Fingerprint:
     """What was seen of rows, whatever their order.
 
     Attributes:
@@ -140,16 +116,16 @@ class Seen:
     rows: Found
     outside: list[bool]
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: Fingerprint) -> Fingerprint:
         both = zip(self.columns, other.columns, strict=True)
         columns = [[_plus(*digits) for digits in zip(one, more, strict=True)] for one, more in both]
         outside = [one or more for one, more in zip(self.outside, other.outside, strict=True)]
-        return Seen(columns, _plus(self.rows, other.rows), outside)
+        return Fingerprint(columns, _plus(self.rows, other.rows), outside)
 
 
-def seen(
-    frame: pd.DataFrame | Pieces | Scan, attributes: Sequence[Attribute], mixed: Mixed, *, clip: bool
-) -> Seen:
+def fingerprint(
+    frame: pd.DataFrame | Pieces, attributes: Sequence[Attribute], mixed: Mixed, *, clip: bool
+) -> Fingerprint:
     """Return what is seen of some columns, and of whole rows of others.
 
     Args:
@@ -158,26 +134,34 @@ def seen(
         mixed: Those to look at together; none where it has none.
         clip: Put numbers beyond the bounds into the nearest cell.
     """
-    if not isinstance(frame, Scan):
-        names = [each.name for each in (*attributes, *mixed.attributes)]
-        found: Seen = merged(frame, names, lambda part: seen_in(part, attributes, mixed, clip=clip), add)
+    if not mixed.attributes and (found := _seen_groups(frame, attributes, clip=clip)) is not None:
         return found
-    looked = told(attributes, "sealing columns", len(attributes))
-    columns = [column_spread(frame, each, clip=clip) for each in looked]
-    many = rows_of(frame) if attributes else 0
-    inside = [int(counts[cells >= 0].sum()) for (cells, counts), *_ in columns]
-    rows = mixed.scanned(frame, clip=clip) if mixed.attributes else added(*_NOTHING)
-    return Seen(columns, rows, [each != many for each in inside])
+    names = [each.name for each in (*attributes, *mixed.attributes)]
+    whole: Fingerprint = merge(
+        frame, names, lambda part: fingerprint_part(part, attributes, mixed, clip=clip), add
+    )
+    return whole
 
 
-def seen_in(
+def _seen_groups(frame: Any, attributes: Sequence[Attribute], *, clip: bool) -> Fingerprint | None:
+    """Return what is seen of a column in groups that an engine counts; None where it has no such groups."""
+    if len(attributes) != 1 or (groups := group_cells(frame, attributes, clip=clip)) is None:
+        return None
+    (codes,), rows = groups[0].values(), groups[1]
+    digits = split_digits(codes, _digits(attributes[0]))
+    return Fingerprint(
+        [[add_rows(each, rows) for each in digits]], add_rows(*_NOTHING), [bool((codes < 0).any())]
+    )
+
+
+def fingerprint_part(
     part: pd.DataFrame,
     attributes: Sequence[Attribute],
     mixed: Mixed,
     *,
     clip: bool,
     each: Callable[[int, Ints], None] = lambda *_: None,
-) -> Seen:
+) -> Fingerprint:
     """Return what is seen of a pandas frame, in one pass.
 
     Args:
@@ -198,20 +182,13 @@ def seen_in(
                     outside[at] |= own.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
                 each(at, codes)
                 found.add(numbers_of(codes, own))
-            yield mixed.of([chunk[place] for place in places])
+            yield mixed.mix([chunk[place] for place in places])
 
-    rows = occurring(passed())
-    return Seen([own.found() for own in counts], rows, outside)
-
-
-def column_spread(table: Scan, attribute: Attribute, *, clip: bool) -> list[Found]:
-    """Return the cells of a column there, or the digits of their numbers, and how often each occurs."""
-    if isinstance(attribute, Values):
-        return _listed(table, attribute, clip=clip)
-    return [_scanned(table, attribute, power, clip=clip) for power in range(_digits(attribute))]
+    rows = count_numbers(passed())
+    return Fingerprint([own.counts() for own in counts], rows, outside)
 
 
-def occurring(parts: Iterable[Ints]) -> Found:
+def count_numbers(parts: Iterable[Ints]) -> Found:
     """Return the numbers below the prime that occur in some parts, and how often each does."""
     few: list[Ints] = []
     counts: Ints | None = None
@@ -263,37 +240,14 @@ def _digits(attribute: Attribute) -> int:
     return many
 
 
-def _scanned(table: Scan, attribute: Attribute, power: int, *, clip: bool) -> Found:
-    """Return how often each digit of the cells occurs in a table of another engine."""
-
-    def keys(steps: Steps) -> list[Key]:
-        import narwhals as nw
-
-        key = cell_key(table, steps, attribute, clip=clip)
-        if _digits(attribute) == 1:
-            return [key]
-        high = quotient(key.expression, BASE**power, _largest(attribute)) % BASE
-        if sure(attribute, clip=clip):
-            return [Key(high, whole_numbers)]
-        return [Key(nw.when(key.expression < 0).then(key.expression).otherwise(high), whole_numbers)]
-
-    (codes,), found = grouped(table, [attribute], keys, clip=clip)
-    return added(codes, found[ROWS])
+def split_digits(numbers: Ints, many: int) -> list[Ints]:
+    """Return the digits of numbers, the lowest first; a number below 0 is each of its own."""
+    if many == 1:
+        return [numbers]
+    return [np.where(numbers < 0, numbers, numbers // BASE**power % BASE) for power in range(many)]
 
 
-def _listed(table: Scan, attribute: Values, *, clip: bool) -> list[Found]:
-    """Return how often listed values occur, or digits of their numbers, from one query."""
-
-    def keys(steps: Steps) -> list[Key]:
-        return [cell_key(table, steps, attribute, clip=clip)]
-
-    (codes,), found = grouped(table, [attribute], keys, clip=clip)
-    many = _digits(attribute)
-    digits = [np.where(codes < 0, codes, codes // BASE**power % BASE) for power in range(many)]
-    return [added(codes if many == 1 else digit, found[ROWS]) for digit in digits]
-
-
-def added(codes: Ints, rows: Ints) -> Found:
+def add_rows(codes: Ints, rows: Ints) -> Found:
     """Return distinct codes, and the rows of each."""
     if len(codes) < LISTED:
         cells, place = np.unique(codes, return_inverse=True)
@@ -304,4 +258,4 @@ def added(codes: Ints, rows: Ints) -> Found:
 
 
 def _plus(one: Found, more: Found) -> Found:
-    return added(np.concatenate([one[0], more[0]]), np.concatenate([one[1], more[1]]))
+    return add_rows(np.concatenate([one[0], more[0]]), np.concatenate([one[1], more[1]]))

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import FrameError
 from pandas_blowfish.exact.instant import NS_PER_UNIT
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 
@@ -198,23 +197,8 @@ def _edges(grid: Grid) -> NDArray[np.float64]:
     return grid.lows(grid.cells + 1).astype(np.float64)
 
 
-def farthest(attribute: Unbounded, *, whole: bool) -> int | float:
-    """Return how far from 0 other engines take the numbers of a column without bounds; see `told_apart`.
-
-    Raises:
-        FrameError: Its cells are those of logarithms, which engines do not compute for certain.
-    """
-    if attribute.log:
-        raise FrameError(
-            f"column {attribute.name!r} has a relative error and no bounds: pandas, PyArrow and Dask only",
-            columns=[attribute.name],
-            fix="protect a frame of these, or declare bounds and a step.",
-        )
-    return told_apart(attribute, whole=whole)
-
-
-def told_apart(attribute: Unbounded, *, whole: bool) -> int | float:
-    """Return how far from 0 the numbers of a column without bounds are told apart as floats.
+def exact_limit(attribute: Unbounded, *, whole: bool) -> int | float:
+    """Return how far from 0 floats distinguish the numbers of a column without bounds.
 
     Whole numbers are up to 2^53, and floats up to 2^50 steps; instants have no limit: nothing adds them up.
     Logarithms of floats have no limit either.
@@ -237,7 +221,7 @@ def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
     So is what floats do not tell apart, unless it is clipped: no two numbers are rounded to one here.
     """
     whole = data.dtype.kind in "iu"
-    top = told_apart(attribute, whole=whole)
+    top = exact_limit(attribute, whole=whole)
     if whole:
         data = data.astype(f"{data.dtype.kind}8", copy=False)
     elif data.dtype.itemsize < 8:

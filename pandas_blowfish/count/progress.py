@@ -1,4 +1,4 @@
-"""A bar on long scans, where somebody watches and tqdm is installed. Touches no row, and tells of none."""
+"""A bar on long scans, where somebody watches and tqdm is installed. Touches no row, and shows none."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Item = TypeVar("Item")
 DELAY = 2.0  # seconds before a bar is shown
 
 
-def watched() -> bool:
-    """Tell whether somebody watches: a terminal, or a notebook."""
+def is_watched() -> bool:
+    """Return whether somebody watches: a terminal, or a notebook."""
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
-def told(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
-    """Return items one after another, telling how many are done once it takes long.
+def show_progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
+    """Return items one after another, with a bar of how many are done once it takes long.
 
-    Nothing is told where nobody watches: neither a terminal nor a notebook.
+    Nothing is shown where nobody watches: neither a terminal nor a notebook.
     """
-    if not watched():
+    if not is_watched():
         return items
     try:
         from tqdm import tqdm

@@ -19,7 +19,6 @@ import xxhash
 from pandas_blowfish.count import fingerprint as spread
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.place import Ints
-from pandas_blowfish.count.readers.engine import Scan, rows_of
 from pandas_blowfish.count.readers.pieces import Pieces
 from pandas_blowfish.errors import EngineError, OutsideDomainError
 from pandas_blowfish.exact.digest import seal_digest
@@ -27,11 +26,11 @@ from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
-Frame = pd.DataFrame | Pieces | Scan
+Frame = pd.DataFrame | Pieces
 Seals = dict[str, Any]
 
 
-def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
+def seal_rows(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
     """Return keyed hashes of each declared column; refuse rows outside the domain.
 
     Codes, not storage, are hashed: a column read back as another dtype with the same values passes,
@@ -57,13 +56,13 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         def hashed(at: int, codes: Ints) -> None:
             hashers[at].update(codes)
 
-        seen = spread.seen_in(frame, attributes, mixed, clip=clip, each=hashed)
+        seen = spread.fingerprint_part(frame, attributes, mixed, clip=clip, each=hashed)
         ordered = {
             each.name: _in_order(key, each.name, hasher)
             for each, hasher in zip(attributes, hashers, strict=True)
         }
     else:
-        seen = spread.seen(frame, attributes, mixed, clip=clip)
+        seen = spread.fingerprint(frame, attributes, mixed, clip=clip)
     if bad := [each.name for each, wrong in zip(attributes, seen.outside, strict=True) if wrong]:
         raise OutsideDomainError(bad)
     columns = {
@@ -76,12 +75,10 @@ def sealed(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
 
 def row_count(frame: Frame) -> int:
     """Return the number of rows."""
-    if isinstance(frame, Scan):
-        return rows_of(frame)
     return frame.rows if isinstance(frame, Pieces) else len(frame)
 
 
-def unsealed(
+def find_change(
     frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: Iterable[Attribute] = ()
 ) -> str:
     """Return what of a frame is not as it was sealed, in words; "" when all is.
@@ -93,13 +90,13 @@ def unsealed(
         whole: All declared columns, where it matters which values of several are in one row.
     """
     try:
-        return _unsealed(frame, domain, binding, list(whole))
+        return _find_change(frame, domain, binding, list(whole))
     except EngineError as error:
         failed = error
     raise EngineError(failed.engine, "checked", failed.kind)
 
 
-def _unsealed(
+def _find_change(
     frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: list[Attribute]
 ) -> str:
     many = row_count(frame)
@@ -134,7 +131,7 @@ def _spread_otherwise(
         return "a table of another engine is (an earlier version sealed rows in their order alone)"
     together = len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}
     mixed = spread.Mixed(whole if together else [], key)
-    seen = spread.seen(frame, attributes, mixed, clip=clip)
+    seen = spread.fingerprint(frame, attributes, mixed, clip=clip)
     for each, found in zip(attributes, seen.columns, strict=True):
         if _digest(key, each.name, found) != known["columns"].get(each.name):
             return f"the values of column {each.name!r} are"

@@ -10,33 +10,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.bins import combined, gathered
+from pandas_blowfish.count.bins import combine, gather
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.fingerprint import chunks
+from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, Ints, missing_code
-from pandas_blowfish.count.readers.arrow import COUNT, Batches
-from pandas_blowfish.count.readers.engine import Scan, each_once
-from pandas_blowfish.count.readers.pieces import Pieces, merged, told_apart
-from pandas_blowfish.count.readers.scan import scanned, scanned_unplaced
+from pandas_blowfish.count.progress import show_progress
+from pandas_blowfish.count.readers.pieces import Pieces, is_unique, merge
 from pandas_blowfish.count.seal import Frame, row_count
-from pandas_blowfish.count.weigh import clamped, total
+from pandas_blowfish.count.weigh import clamp, total, total_groups
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.tally import tally as counts_of
-from pandas_blowfish.policy.attribute import Attribute, Values
+from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
 
 
-def counted(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
+def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
     """Return the counts of every table, and the sums of every total, one after another."""
-    if isinstance(frame, Scan):
-        return np.concatenate(scanned(frame, asked, clip=clip))
     if isinstance(frame, Pieces):
-        return _added(frame, asked, clip=clip)
+        return _whole(asked, _pieces(frame, asked, clip=clip))
     return _whole(asked, _raw(frame, asked, clip=clip))
 
 
@@ -56,35 +53,45 @@ def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> 
 def _whole(asked: Sequence[Tally | Total], parts: Sequence[Ints]) -> Ints:
     """Return counts and sums one after another."""
     each = zip(asked, parts, strict=True)
-    return np.concatenate([clamped(part) if isinstance(one, Total) else part for one, part in each])
+    return np.concatenate([clamp(part) if isinstance(one, Total) else part for one, part in each])
 
 
-def _added(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
-    """Return the counts and sums of a table in pieces: those of each, added up."""
-    tallies = [each.tally if isinstance(each, Total) else each for each in asked]
-    names = [binning.attribute.name for each in tallies for binning in each.binnings]
-    names += [each.lattice.attribute.name for each in asked if isinstance(each, Total)]
-    if not names:
-        return np.concatenate([np.array([table.rows], dtype=np.int64) for _ in asked])
-    only = asked[0] if len(asked) == 1 else None
-    listed = isinstance(only, Tally) and all(isinstance(each.attribute, Values) for each in only.binnings)
-    if isinstance(table, Batches) and isinstance(only, Tally) and listed:
-        return _listed(table, only, clip=clip)
-    found = table.merged(names, lambda part: _raw(part, asked, clip=clip), _plus)
-    return _whole(asked, found)
+def _pieces(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
+    """Return the counts and sums of a table in pieces: by groups where its engine has them, else by parts."""
+    bar = show_progress(asked, "counting tables", len(asked)) if len(asked) > 1 else asked
+    found = {at: part for at, each in enumerate(bar) if (part := _groups(table, each, clip=clip)) is not None}
+    rest = [each for at, each in enumerate(asked) if at not in found]
+    if rest:
+        names = [attribute.name for each in rest for attribute in _attributes(each)]
+        parts = table.merge(names, lambda part: _raw(part, rest, clip=clip), _plus)
+        found |= dict(zip((at for at in range(len(asked)) if at not in found), parts, strict=True))
+    return [found[at] for at in range(len(asked))]
+
+
+def _attributes(asked: Tally | Total) -> list[Attribute]:
+    """Return the columns that are read."""
+    tally = asked.tally if isinstance(asked, Total) else asked
+    more = [asked.lattice.attribute] if isinstance(asked, Total) else []
+    return [*(binning.attribute for binning in tally.binnings), *more]
+
+
+def _groups(table: Pieces, asked: Tally | Total, *, clip: bool) -> Ints | None:
+    """Return counts or sums from groups of rows that the engine counts; None where it has no such groups."""
+    attributes = _attributes(asked)
+    if not attributes:
+        return np.array([table.rows], dtype=np.int64)
+    groups = group_cells(table, attributes, clip=clip)
+    if groups is None:
+        return None
+    codes, rows = groups
+    if isinstance(asked, Total):
+        bins = combine(asked.tally, [codes[b.attribute.name] for b in asked.tally.binnings], len(rows))
+        return total_groups(asked, codes[asked.lattice.attribute.name], bins, rows)
+    return gather(asked, [codes[binning.attribute.name] for binning in asked.binnings], rows)
 
 
 def _plus(found: list[Ints], more: list[Ints]) -> list[Ints]:
     return [one + other for one, other in zip(found, more, strict=True)]
-
-
-def _listed(table: Batches, asked: Tally, *, clip: bool) -> Ints:
-    """Return the counts of listed values: PyArrow groups rows by them, and each group is looked up once."""
-    groups = table.grouped([binning.attribute.name for binning in asked.binnings])
-    codes = [
-        encoder(groups[b.attribute.name], b.attribute, clip=clip)(0, len(groups)) for b in asked.binnings
-    ]
-    return gathered(asked, codes, groups[COUNT].to_numpy(dtype=np.int64))
 
 
 def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
@@ -97,7 +104,7 @@ def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> lis
         stop = min(start + step, len(frame))
         for each, found in zip(asked, counts, strict=True):
             own = [once[b.attribute.name] for b in each.binnings]
-            codes = combined(each, (read(start, stop) for read in own), stop - start)
+            codes = combine(each, (read(start, stop) for read in own), stop - start)
             if len(codes) and int(codes.min()) < 0:
                 codes = np.where(codes < 0, each.size, codes)
             found += np.bincount(codes, minlength=each.size + 1)
@@ -134,15 +141,15 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
         own = (read(start, stop) for read in readers)
-        codes = next(own) if plain else combined(asked, own, stop - start)
+        codes = next(own) if plain else combine(asked, own, stop - start)
         if int(codes.min()) < 0:
             codes = np.where(codes < 0, size, codes)
         counts += np.bincount(codes, minlength=size + 1)
     if not plain or asked.binnings[0].labels is None:
         return counts[:size]
-    gathered = np.zeros(asked.size + 1, dtype=np.int64)
-    np.add.at(gathered, asked.marks[0], counts[:size])  # a cell without a bin has mark -1: the last slot
-    return gathered[:-1]
+    bins = np.zeros(asked.size + 1, dtype=np.int64)
+    np.add.at(bins, asked.marks[0], counts[:size])  # a cell without a bin has mark -1: the last slot
+    return bins[:-1]
 
 
 def rows(frame: Frame) -> int:
@@ -150,10 +157,10 @@ def rows(frame: Frame) -> int:
     return row_count(frame)
 
 
-def marked(frame: Any, attrs: dict[str, Any]) -> Any:
+def mark(frame: Any, attrs: dict[str, Any]) -> Any:
     """Return a frame that shares the rows and has attrs of its own."""
     if not isinstance(frame, pd.DataFrame):
-        return frame.marked(attrs)
+        return frame.mark(attrs)
     same: Any = frame.copy(deep=False)
     same.attrs = attrs
     return same
@@ -181,10 +188,7 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
 def require_unit(frame: Frame, unit: str) -> None:
     """Refuse a frame in which one unit has several rows, or a row has none."""
     require_columns(frame, [unit])
-    if isinstance(frame, pd.DataFrame):
-        once = told_apart(frame[unit])
-    else:
-        once = each_once(frame, unit) if isinstance(frame, Scan) else frame.each_once(unit)
+    once = is_unique(frame[unit]) if isinstance(frame, pd.DataFrame) else frame.is_unique(unit)
     if not once:
         raise FrameError(
             f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
@@ -193,13 +197,13 @@ def require_unit(frame: Frame, unit: str) -> None:
         )
 
 
-def contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
+def find_contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:
     """Return the facts whose known answer the rows do not agree with."""
-    found = compared(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
+    found = compare_facts(frame, domain, [fact for fact in facts if fact.answer is not None], clip=clip)
     return [fact for fact, stated, part in found if not np.array_equal(stated, part)]
 
 
-def compared(
+def compare_facts(
     frame: Frame, domain: Domain, known: Sequence[Fact], *, clip: bool
 ) -> list[tuple[Fact, Ints, Ints]]:
     """Return facts with the counts stated and those of the rows, all counted in one pass."""
@@ -207,15 +211,13 @@ def compared(
         counts_of(domain, fact.columns if fact.condition is None else [], None, fact.condition)
         for fact in known
     ]
-    counts = counted(frame, asked, clip=clip) if asked else np.empty(0, dtype=np.int64)
+    counts = count_cells(frame, asked, clip=clip) if asked else np.empty(0, dtype=np.int64)
     parts = np.split(counts, np.cumsum([each.size for each in asked]))
     return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
+def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
     """Return how many rows of a column are missing, and how many outside its domain."""
-    if isinstance(frame, Scan):
-        return scanned_unplaced(frame, attribute, clip=clip)
 
     def work(part: pd.DataFrame) -> Ints:
         found = np.zeros(2, dtype=np.int64)
@@ -223,7 +225,7 @@ def unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple
             found += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
         return found
 
-    missing, outside = merged(frame, [attribute.name], work, add).tolist()
+    missing, outside = merge(frame, [attribute.name], work, add).tolist()
     return missing, outside
 
 
@@ -232,4 +234,4 @@ def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, in
     if not asked.binnings:
         return None
     readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-    return lambda start, stop: combined(asked, (read(start, stop) for read in readers), stop - start)
+    return lambda start, stop: combine(asked, (read(start, stop) for read in readers), stop - start)

@@ -37,7 +37,7 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
     Proof note:
         Requires: fewer than 2^32 rows.
         Ensures:  the exact sum of weights that are clamped one by one to +-2^61; halves of several parts of
-                  the rows may be added up. `clamped` makes the sum of them, clamped itself.
+                  the rows may be added up. `clamp` makes the sum of them, clamped itself.
         Because:  weights are split into halves of 31 bits, whose sums over a chunk are whole numbers below
                   2^53 that floats hold exactly; what exceeds the lower half is carried after each chunk.
         Checked:  tests/count/test_weigh.py::test_matches_python_integers
@@ -62,11 +62,30 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
     return np.stack([high, low])
 
 
-def clamped(halves: Ints) -> Ints:
+def total_groups(asked: Total, codes: Ints, bins: Ints, rows: Ints) -> Ints:
+    """Return the halves that `total` gives, from groups of rows that share the code of their value.
+
+    Args:
+        asked: What rows weigh, and the groups of the answer.
+        codes: The code of each group's value.
+        bins: The group of the answer that it is in, -1 for none.
+        rows: How many rows it has.
+    """
+    weights, kept = weigh(asked.lattice, codes)
+    sums = np.zeros(asked.tally.size, dtype=object)  # of whole numbers of any size
+    for place, weight, many, own in zip(bins, weights.tolist(), rows.tolist(), kept, strict=True):
+        if own and place >= 0:
+            sums[place] += weight * many
+    return np.array(
+        [[each >> HALF for each in sums], [each & ((1 << HALF) - 1) for each in sums]], dtype=np.int64
+    )
+
+
+def clamp(halves: Ints) -> Ints:
     """Return sums from their halves, clamped to +-2^61.
 
     Examples:
-        >>> clamped(np.array([[1, 2**40], [5, 0]])).tolist() == [2**31 + 5, 2**61]
+        >>> clamp(np.array([[1, 2**40], [5, 0]])).tolist() == [2**31 + 5, 2**61]
         True
     """
     low: Ints = halves[1] & ((1 << HALF) - 1)

@@ -25,7 +25,7 @@ Edits of the ledger are found (550 lines):
 Noise has exactly the stated law (450 lines):
     kernel/noise.py, kernel/cell_limits.py, exact/enclosure.py
 
-Rows leave only as noisy values, values that no edge changes, and keyed seals (3,900 lines):
+Rows leave only as noisy values, values that no edge changes, and keyed seals (3,300 lines):
     kernel/measure.py, kernel/buckets.py, kernel/weaker_release.py, count/
 
 Weaker promises hold as their receipts state (1,100 lines):

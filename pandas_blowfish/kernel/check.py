@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.count.probe import probe, value_in
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent
@@ -94,7 +94,7 @@ class Check:
             UnsoundPlanError: An edge loses more, or other rows are counted than `columns` states.
 
         Proof note:
-            Requires: the policy; `moved` (its own note).
+            Requires: the policy; `bound_moves` (its own note).
             Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
                       counted agrees with what was tried on all cells drawn.
             Because:  the loss of an edge is the sum over rows of the change over the scale (MATH, section 1),
@@ -167,7 +167,7 @@ class Check:
         start, end = self.edges.draw(random, drawn)
         cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
-        values = step.apply(counted(probe(self.domain, cells), step.tallies, clip=False))
+        values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
         if getattr(type(step), "changes", None) is OwnNoise.changes:  # the difference of columns itself

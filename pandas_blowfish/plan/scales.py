@@ -31,6 +31,38 @@ def variance(scale: Fraction) -> float:
     return 0.5 / math.sinh(float(1 / scale) / 2) ** 2
 
 
+def fit_scales(patterns: Any, weights: Sequence[int], epsilon: Fraction) -> tuple[Fraction, ...]:
+    """Return scales in inverse proportion to whole weights, at which the worst edge loses exactly epsilon.
+
+    Args:
+        patterns: By how much an edge changes what has each weight, in L1: edges x weights, whole numbers.
+        weights: One whole number above 0 per scale.
+        epsilon: What may be lost.
+
+    Examples:
+        >>> fit_scales([[2, 0], [1, 1]], [3, 1], Fraction(1, 2))
+        (Fraction(4, 1), Fraction(12, 1))
+
+    Proof note:
+        Requires: no edge changes the query rows of each weight by more than some pattern states.
+        Ensures:  the largest of patterns @ (1 / scales) is epsilon; scales are 0 where no pattern is above 0.
+        Because:  with scales L / (w epsilon) a pattern n loses epsilon (n . w) / L, and L is the largest
+                  n . w, in whole numbers: 64 bits where they suffice, else without bounds.
+        Checked:  tests/plan/test_scales.py::test_fitted_scales_lose_epsilon
+    """
+    if not weights:
+        return ()
+    changes = np.asarray(patterns, dtype=np.int64).reshape(-1, len(weights))
+    fits = int(changes.max(initial=0)) * sum(weights) < 2**63
+    loss = int((changes @ np.array(weights, dtype=np.int64 if fits else object)).max(initial=0))
+    return tuple(Fraction(loss, weight) / epsilon for weight in weights)
+
+
+def row_variances(scales: Sequence[Fraction]) -> list[float]:
+    """Return the variance of the noise at each scale, within what floats can divide by."""
+    return [min(max(variance(scale), 1e-200), 1e200) for scale in scales]
+
+
 def reach(scale: Fraction, level: object) -> int:
     """Return the least t with P(|z| <= t) >= level.
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.count.assign import Centres, Ints, assigned
+from pandas_blowfish.count.assign import Centres, Ints, assign_rows
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -215,7 +215,7 @@ def assign(release: pd.DataFrame, frame: Any) -> pd.Series[Any]:
     """Return the number of the nearest centre of each row of any frame; see `df.blowfish.assign`."""
     with reading():
         centres = centres_of(release)
-    return assigned(frame, centres)
+    return assign_rows(frame, centres)
 
 
 def centres_of(release: pd.DataFrame) -> Centres:

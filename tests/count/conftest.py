@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pandas_blowfish.count.readers.tables import opened
+from pandas_blowfish.count.readers.tables import open_table
 
 ENGINES = ("polars", "pyarrow", "dataset", "duckdb", "dask")
 
@@ -69,7 +69,7 @@ def native() -> Callable[[str, Any], Any]:
 @pytest.fixture(scope="session")
 def scan() -> Callable[[str, Any], Any]:
     """Return the maker of tables that are ready to be counted, from an Arrow table."""
-    return lambda engine, table: opened(native_table(engine, table))
+    return lambda engine, table: open_table(native_table(engine, table))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pandas_blowfish.count import assign as module
-from pandas_blowfish.count.assign import Centres, assigned
+from pandas_blowfish.count.assign import Centres, assign_rows
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.policy.domain import from_dict
 
@@ -36,7 +36,7 @@ def test_the_nearest_centre(monkeypatch):
     frame = _frame()
     frame.attrs["blowfish"] = {"kind": "protected"}
 
-    found = assigned(frame, ONE)
+    found = assign_rows(frame, ONE)
 
     assert found.tolist() == _slowly(frame)
     assert found.dtype == "Int64"
@@ -50,7 +50,7 @@ def test_far_from_zero():
     places = np.array([[1e9], [1e9 + 1]])
     frame = pd.DataFrame({"x": [1e9 - 3, 1e9 + 0.4, 1e9 + 0.6, 1e9 + 7]})
 
-    found = assigned(frame, Centres(("x",), np.ones(1), (), {0: (np.array([4, 6]), places)}))
+    found = assign_rows(frame, Centres(("x",), np.ones(1), (), {0: (np.array([4, 6]), places)}))
 
     assert found.tolist() == [4, 4, 6, 6]
 
@@ -59,7 +59,7 @@ def test_ties_are_the_first_centre():
     """A row as near to one centre as to another belongs to the one listed first."""
     centres = Centres(("x",), np.ones(1), (), {0: (np.array([0, 1]), np.array([[0.0], [4.0]]))})
 
-    assert assigned(pd.DataFrame({"x": [2, 1, 3]}), centres).tolist() == [0, 0, 1]
+    assert assign_rows(pd.DataFrame({"x": [2, 1, 3]}), centres).tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_storage(dtype):
     if dtype == "decimal":
         dtype = pd.ArrowDtype(pytest.importorskip("pyarrow").decimal128(21, 1))
 
-    found = assigned(frame.astype({"x": dtype}), ONE)
+    found = assign_rows(frame.astype({"x": dtype}), ONE)
 
     assert found.tolist() == _slowly(frame)
 
@@ -86,7 +86,7 @@ def test_objects():
     values += [10**400, -np.float64(np.inf), Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity")]
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": 1.0})
 
-    found = assigned(frame, ONE)
+    found = assign_rows(frame, ONE)
 
     assert found.iloc[:6].tolist() == [0] * 6
     assert found.iloc[6:].isna().all()
@@ -99,8 +99,8 @@ def test_missing_and_infinite_rows_have_no_centre(dtype):
     frame = pd.DataFrame({"x": pd.Series(values).astype(dtype), "y": 1.0})
     wide = Centres(("x", "y"), np.array([100.0, 1.0]), (), {0: (np.arange(3), PLACES)})
 
-    assert assigned(frame, ONE).isna().tolist() == [False, True, True, True, False, False]
-    assert assigned(frame, wide).isna().tolist() == [False, True, True, True, False, True]
+    assert assign_rows(frame, ONE).isna().tolist() == [False, True, True, True, False, False]
+    assert assign_rows(frame, wide).isna().tolist() == [False, True, True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_are_no_numbers(values):
     frame = pd.DataFrame({"x": values, "y": [1.0, 2.0]})
 
     with pytest.raises(FrameError, match="'x' does not hold numbers") as caught:
-        assigned(frame, ONE)
+        assign_rows(frame, ONE)
 
     assert caught.value.columns == ["x"]
     assert "SECRETVALUE" not in str(caught.value)
@@ -134,16 +134,16 @@ def test_wrong_frames():
     """No DataFrame, a column missing or there twice."""
     for wrong in (None, 5, pd.Series([1], name="x"), {"x": [1], "y": [1]}, np.zeros((2, 2))):
         with pytest.raises(FrameError, match="not a pandas DataFrame"):
-            assigned(wrong, ONE)
+            assign_rows(wrong, ONE)
     with pytest.raises(FrameError, match="y"):
-        assigned(pd.DataFrame({"x": [1]}), ONE)
+        assign_rows(pd.DataFrame({"x": [1]}), ONE)
     with pytest.raises(FrameError, match="twice"):
-        assigned(pd.DataFrame([[1, 2, 3]], columns=["x", "y", "x"]), ONE)
+        assign_rows(pd.DataFrame([[1, 2, 3]], columns=["x", "y", "x"]), ONE)
 
 
 def test_no_rows():
     """An empty frame has an empty answer, whatever its dtypes."""
-    found = assigned(pd.DataFrame({"x": [], "y": []}), ONE)
+    found = assign_rows(pd.DataFrame({"x": [], "y": []}), ONE)
 
     assert len(found) == 0
     assert found.dtype == "Int64"
@@ -178,8 +178,8 @@ def test_groups_pick_their_centres(chunk, monkeypatch):
     rows += [("F", 3, None, None), ("F", 19, 20, 10)]
     frame = pd.DataFrame(rows, columns=["sex", "age", "x", "wanted"])
 
-    found = assigned(frame, _grouped(clip=False))
-    clipped = assigned(frame, _grouped(clip=True))
+    found = assign_rows(frame, _grouped(clip=False))
+    clipped = assign_rows(frame, _grouped(clip=True))
 
     wanted = frame["wanted"].astype("Int64")
     assert found.equals(wanted.rename("cluster"))
@@ -187,4 +187,4 @@ def test_groups_pick_their_centres(chunk, monkeypatch):
     assert clipped[beyond & (frame["sex"] == "F")].tolist() == [11]
     assert clipped[~beyond].equals(found[~beyond])
     for dtype in ("category", "string", "object"):
-        assert assigned(frame.astype({"sex": dtype}), _grouped(clip=False)).equals(found)
+        assert assign_rows(frame.astype({"sex": dtype}), _grouped(clip=False)).equals(found)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandas_blowfish.count.bins import combined, gathered
+from pandas_blowfish.count.bins import combine, gather
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.policy import Policy
@@ -27,15 +27,15 @@ def test_every_cell_has_the_bin_of_the_table(where, bins):
     sizes = [each.attribute.size for each in asked.binnings]
     codes = [grid.ravel() for grid in np.meshgrid(*map(np.arange, sizes), indexing="ij")]
 
-    found = combined(asked, iter(codes), len(codes[0]))
+    found = combine(asked, iter(codes), len(codes[0]))
 
     assert found.tolist() == asked.labels().tolist()
     for place in range(len(codes)):
         beyond = [np.full_like(own, -1) if at == place else own for at, own in enumerate(codes)]
-        assert set(combined(asked, beyond, len(codes[0])).tolist()) == {-1}
+        assert set(combine(asked, beyond, len(codes[0])).tolist()) == {-1}
     rows = np.arange(len(found))
     want = [int(rows[found == each].sum()) for each in range(asked.size)]
-    assert gathered(asked, codes, rows).tolist() == want
+    assert gather(asked, codes, rows).tolist() == want
 
 
 def test_no_rows_have_no_bins():
@@ -43,5 +43,5 @@ def test_no_rows_have_no_bins():
     asked = tally(DOMAIN, ["a", "b"], None)
     empty = [np.zeros(0, dtype=np.int64)] * 2
 
-    assert combined(asked, empty, 0).tolist() == []
-    assert gathered(asked, empty, empty[0]).sum() == 0
+    assert combine(asked, empty, 0).tolist() == []
+    assert gather(asked, empty, empty[0]).sum() == 0

@@ -60,8 +60,8 @@ def _one_thread():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_seals_are_those_of_pandas(engine, scan, in_pandas):
     """The same digests by column and by pair, whatever the order; no rows in their order elsewhere."""
-    found = seal.sealed(scan(engine, TABLE), DOMAIN, KEY, clip=False)
-    want = seal.sealed(in_pandas(TABLE), DOMAIN, KEY, clip=False)
+    found = seal.seal_rows(scan(engine, TABLE), DOMAIN, KEY, clip=False)
+    want = seal.seal_rows(in_pandas(TABLE), DOMAIN, KEY, clip=False)
 
     assert found["spread"] == want["spread"]
     assert found["seal"] == {}
@@ -73,7 +73,7 @@ def test_seals_are_those_of_pandas(engine, scan, in_pandas):
 def test_order_is_irrelevant_and_nothing_else_is(engine, scan, in_pandas):
     """Shuffled rows pass; an edited, dropped, doubled, added or re-paired one does not, and says where."""
     binding = {"rows": 300, "key": KEY, "outside": "error"}
-    binding |= seal.sealed(in_pandas(TABLE), DOMAIN, KEY, clip=False)
+    binding |= seal.seal_rows(in_pandas(TABLE), DOMAIN, KEY, clip=False)
     shuffled = TABLE.take(np.random.default_rng(1).permutation(300))
     flipped = TABLE.set_column(4, "e", pc.invert(TABLE["e"]))
     moved = TABLE.set_column(0, "a", pa.array([0, *TABLE["a"].to_pylist()[1:]], pa.int64()))
@@ -90,12 +90,12 @@ def test_order_is_irrelevant_and_nothing_else_is(engine, scan, in_pandas):
         "columns are (with 'b' 0 times)": [TABLE.drop_columns(["b"])],
     }
 
-    assert seal.unsealed(scan(engine, shuffled), DOMAIN, binding) == ""
+    assert seal.find_change(scan(engine, shuffled), DOMAIN, binding) == ""
     for words, tables in changes.items():
         for table in tables:
-            assert words in seal.unsealed(scan(engine, table), DOMAIN, binding)
-    assert seal.unsealed(scan(engine, paired), [DOMAIN["a"]], binding) == ""
-    assert seal.unsealed(scan(engine, flipped), [DOMAIN["a"], DOMAIN["b"]], binding) == ""
+            assert words in seal.find_change(scan(engine, table), DOMAIN, binding)
+    assert seal.find_change(scan(engine, paired), [DOMAIN["a"]], binding) == ""
+    assert seal.find_change(scan(engine, flipped), [DOMAIN["a"], DOMAIN["b"]], binding) == ""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -107,12 +107,12 @@ def test_the_seal_refuses_rows_outside(engine, scan):
 
     for table, columns in ((bad, ["a", "b"]), (null, ["b"])):
         with pytest.raises(OutsideDomainError) as caught:
-            seal.sealed(scan(engine, table), domain, KEY, clip=False)
+            seal.seal_rows(scan(engine, table), domain, KEY, clip=False)
         assert caught.value.columns == columns
         assert "123456789" not in str(caught.value)
         assert "SECRET" not in str(caught.value)
     with pytest.raises(OutsideDomainError) as caught:
-        seal.sealed(scan(engine, bad), domain, KEY, clip=True)
+        seal.seal_rows(scan(engine, bad), domain, KEY, clip=True)
     assert caught.value.columns == ["b"]
 
 
@@ -122,8 +122,8 @@ def test_digits_of_large_cells_are_those_of_pandas(engine, scan, in_pandas):
     for attribute in (DOMAIN["c"], DOMAIN["f"], DOMAIN["a"]):
         for clip in (False, True):
             none = spread.Mixed([], KEY)
-            (want,) = spread.seen(in_pandas(TABLE), [attribute], none, clip=clip).columns
-            (found,) = spread.seen(scan(engine, TABLE), [attribute], none, clip=clip).columns
+            (want,) = spread.fingerprint(in_pandas(TABLE), [attribute], none, clip=clip).columns
+            (found,) = spread.fingerprint(scan(engine, TABLE), [attribute], none, clip=clip).columns
             assert len(found) == len(want) == (1 if attribute.name == "a" else len(want))
             for (cells, counts), (own, known) in zip(found, want, strict=True):
                 assert cells.tolist() == own.tolist()
@@ -134,7 +134,7 @@ def test_occurrences_are_of_digits():
     """Beyond 2^20 cells digits are counted; negative codes stay what they are."""
     counts = spread.Occurrences(DOMAIN["c"])
     counts.add(np.array([0, 1, 2**20, 2**20 + 1, OUTSIDE, MISSING, 3 * 2**20]))
-    low, high = counts.found()
+    low, high = counts.counts()
 
     assert dict(zip(*map(np.ndarray.tolist, low), strict=True)) == {-2: 1, -1: 1, 0: 3, 1: 2}
     assert dict(zip(*map(np.ndarray.tolist, high), strict=True)) == {-2: 1, -1: 1, 0: 2, 1: 2, 3: 1}
@@ -143,14 +143,14 @@ def test_occurrences_are_of_digits():
 def test_what_is_in_one_row_is_mixed_alike(scan, in_pandas):
     """Remainders of whole rows are those of pandas on each engine; another key mixes otherwise."""
     mixed = spread.Mixed(list(DOMAIN), KEY)
-    want = spread.seen(in_pandas(TABLE), [], mixed, clip=False).rows
+    want = spread.fingerprint(in_pandas(TABLE), [], mixed, clip=False).rows
 
     for engine in ("polars", "pyarrow", "duckdb", "dask"):
-        found = spread.seen(scan(engine, TABLE), [], mixed, clip=False).rows
+        found = spread.fingerprint(scan(engine, TABLE), [], mixed, clip=False).rows
         assert [part.tolist() for part in found] == [part.tolist() for part in want]
     assert want[1].sum() == 300
     other = spread.Mixed(list(DOMAIN), KEY[::-1])
-    assert spread.seen(in_pandas(TABLE), [], other, clip=False).rows[0].tolist() != want[0].tolist()
+    assert spread.fingerprint(in_pandas(TABLE), [], other, clip=False).rows[0].tolist() != want[0].tolist()
 
 
 def test_many_rows_are_counted_in_a_table(monkeypatch):
@@ -160,7 +160,7 @@ def test_many_rows_are_counted_in_a_table(monkeypatch):
 
     for prime in (1_000, 60, 13):
         monkeypatch.setattr(spread, "PRIME", prime)
-        assert [part.tolist() for part in spread.occurring(iter(parts))] == want
+        assert [part.tolist() for part in spread.count_numbers(iter(parts))] == want
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -168,26 +168,28 @@ def test_no_rows_have_a_seal(engine, scan, in_pandas):
     """An empty table is sealed as an empty frame is."""
     empty = TABLE.slice(0, 0)
 
-    found = seal.sealed(scan(engine, empty), DOMAIN, KEY, clip=False)
+    found = seal.seal_rows(scan(engine, empty), DOMAIN, KEY, clip=False)
 
-    assert found["spread"] == seal.sealed(in_pandas(empty), DOMAIN, KEY, clip=False)["spread"]
+    assert found["spread"] == seal.seal_rows(in_pandas(empty), DOMAIN, KEY, clip=False)["spread"]
 
 
 def test_parts_add_up(in_pandas):
     """Whatever the parts are, what is seen of them together is what is seen of all rows."""
     frame, mixed = in_pandas(TABLE), spread.Mixed(list(DOMAIN), KEY)
-    whole = spread.seen_in(frame, list(DOMAIN), mixed, clip=False)
+    whole = spread.fingerprint_part(frame, list(DOMAIN), mixed, clip=False)
 
     for cuts in ([0, 1, 300], [0, 0, 120, 299, 300], list(range(0, 301, 50))):
         parts = [
-            spread.seen_in(frame.iloc[start:stop], list(DOMAIN), mixed, clip=False)
+            spread.fingerprint_part(frame.iloc[start:stop], list(DOMAIN), mixed, clip=False)
             for start, stop in itertools.pairwise(cuts)
         ]
         found = sum(parts[1:], start=parts[0])
         assert _plain(found) == _plain(whole)
     bad = frame.assign(a=1000)
-    seen = spread.seen_in(frame, list(DOMAIN), mixed, clip=False)
-    assert (seen + spread.seen_in(bad, list(DOMAIN), mixed, clip=False)).outside == [True] + [False] * 5
+    seen = spread.fingerprint_part(frame, list(DOMAIN), mixed, clip=False)
+    assert (seen + spread.fingerprint_part(bad, list(DOMAIN), mixed, clip=False)).outside == [True] + [
+        False
+    ] * 5
 
 
 def _plain(seen):
@@ -205,7 +207,7 @@ def test_few_and_many_rows_are_counted_alike(monkeypatch):
         counts = spread.Occurrences(DOMAIN["c"])
         for part in np.array_split(numbers, 5):
             counts.add(part)
-        found = [[part.tolist() for part in digit] for digit in counts.found()]
+        found = [[part.tolist() for part in digit] for digit in counts.counts()]
         want = want or found
         assert found == want
     assert sum(want[0][1]) == len(numbers)

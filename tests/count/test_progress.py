@@ -22,9 +22,9 @@ def test_nothing_is_told_where_nobody_watches(monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     items = [1, 2]
 
-    assert progress.told(items, "counting") is items
+    assert progress.show_progress(items, "counting") is items
     monkeypatch.setattr(sys, "stderr", None)
-    assert progress.told(items, "counting") is items
+    assert progress.show_progress(items, "counting") is items
 
 
 def test_a_bar_tells_how_many_are_done(monkeypatch):
@@ -34,7 +34,7 @@ def test_a_bar_tells_how_many_are_done(monkeypatch):
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "DELAY", 0)
 
-    assert list(progress.told(["SECRET"] * 3, "counting", 3)) == ["SECRET"] * 3
+    assert list(progress.show_progress(["SECRET"] * 3, "counting", 3)) == ["SECRET"] * 3
 
     assert "counting" in screen.getvalue()
     assert "SECRET" not in screen.getvalue()
@@ -45,4 +45,4 @@ def test_without_tqdm_there_is_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setitem(sys.modules, "tqdm", None)
 
-    assert progress.told([1], "counting") == [1]
+    assert progress.show_progress([1], "counting") == [1]

@@ -107,22 +107,22 @@ def test_columns_without_cells_are_sealed_and_checked():
     assert table.loc["a", ["missing", "outside"]].tolist() == [1, 1]
 
 
-def test_unsealed_says_what_changed():
+def test_a_change_names_what_changed():
     """Rows, columns and values are told apart; a column that occurs twice is not as it was sealed."""
-    binding = {"rows": 4, "key": KEY, "outside": "error", **seal.sealed(FRAME, PAIR, KEY, clip=False)}
+    binding = {"rows": 4, "key": KEY, "outside": "error", **seal.seal_rows(FRAME, PAIR, KEY, clip=False)}
     twice = pd.concat([FRAME, FRAME], axis=1)
 
-    assert seal.unsealed(FRAME, PAIR, binding) == ""
-    assert "rows" in seal.unsealed(FRAME[:2], PAIR, binding)
-    assert "'b'" in seal.unsealed(FRAME[["a"]], PAIR, binding)
-    assert "'a'" in seal.unsealed(twice, PAIR, binding)
-    assert "'a'" in seal.unsealed(FRAME.assign(a=0), PAIR, binding)
-    assert seal.unsealed(FRAME.assign(a=0), [PAIR["b"]], binding) == ""
+    assert seal.find_change(FRAME, PAIR, binding) == ""
+    assert "rows" in seal.find_change(FRAME[:2], PAIR, binding)
+    assert "'b'" in seal.find_change(FRAME[["a"]], PAIR, binding)
+    assert "'a'" in seal.find_change(twice, PAIR, binding)
+    assert "'a'" in seal.find_change(FRAME.assign(a=0), PAIR, binding)
+    assert seal.find_change(FRAME.assign(a=0), [PAIR["b"]], binding) == ""
 
 
 def _ordered(frame, domain, key, *, clip):
     """Return the seals of rows in their order."""
-    return seal.sealed(frame, domain, key, clip=clip)["seal"]
+    return seal.seal_rows(frame, domain, key, clip=clip)["seal"]
 
 
 def test_chunks_do_not_show(monkeypatch):
@@ -131,17 +131,17 @@ def test_chunks_do_not_show(monkeypatch):
         frame = pd.DataFrame(
             {"a": np.arange(rows) % 10, "b": pd.Series(["x", None] * rows, dtype=object)[:rows]}
         )
-        whole = seal.sealed(frame, PAIR, KEY, clip=False)
+        whole = seal.seal_rows(frame, PAIR, KEY, clip=False)
         with monkeypatch.context() as patch:
             patch.setattr(seal, "CHUNK", 8)
-            assert seal.sealed(frame, PAIR, KEY, clip=False) == whole
+            assert seal.seal_rows(frame, PAIR, KEY, clip=False) == whole
 
 
 def test_what_does_not_depend_on_order_sees_every_other_change():
     """Sorted rows have the same spread; an edited, dropped, doubled or re-paired one has another."""
-    first = seal.sealed(FRAME, PAIR, KEY, clip=False)["spread"]
+    first = seal.seal_rows(FRAME, PAIR, KEY, clip=False)["spread"]
 
-    assert seal.sealed(FRAME.iloc[::-1], PAIR, KEY, clip=False)["spread"] == first
+    assert seal.seal_rows(FRAME.iloc[::-1], PAIR, KEY, clip=False)["spread"] == first
     changes = [
         FRAME.assign(a=[1, 2, 3, 5]),
         FRAME.iloc[:3],
@@ -150,18 +150,18 @@ def test_what_does_not_depend_on_order_sees_every_other_change():
         FRAME.assign(b=["x", "y", "x", None]),
     ]
     for changed in changes:
-        assert seal.sealed(changed, PAIR, KEY, clip=False)["spread"] != first
+        assert seal.seal_rows(changed, PAIR, KEY, clip=False)["spread"] != first
 
 
 def test_rows_sealed_without_order_are_found_again():
     """A pandas frame passes for a dataset that another engine sealed, in any order; no other frame does."""
-    binding = {"rows": 4, "key": KEY, "outside": "error", **seal.sealed(FRAME, PAIR, KEY, clip=False)}
+    binding = {"rows": 4, "key": KEY, "outside": "error", **seal.seal_rows(FRAME, PAIR, KEY, clip=False)}
     binding["seal"] = {}
 
-    assert seal.unsealed(FRAME.iloc[::-1], PAIR, binding) == ""
-    assert "'a'" in seal.unsealed(FRAME.assign(a=0), PAIR, binding)
-    assert "one row" in seal.unsealed(FRAME.assign(a=[2, 1, 3, 4]), PAIR, binding)
-    assert seal.unsealed(FRAME.assign(a=[2, 1, 3, 4]), [PAIR["a"]], binding) == ""
+    assert seal.find_change(FRAME.iloc[::-1], PAIR, binding) == ""
+    assert "'a'" in seal.find_change(FRAME.assign(a=0), PAIR, binding)
+    assert "one row" in seal.find_change(FRAME.assign(a=[2, 1, 3, 4]), PAIR, binding)
+    assert seal.find_change(FRAME.assign(a=[2, 1, 3, 4]), [PAIR["a"]], binding) == ""
 
 
 def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
@@ -182,7 +182,7 @@ def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
         for key in words
         if len(key) == 64
         for guess in guesses
-        if seal.sealed(guess, policy.domain, key, clip=False)["spread"]["columns"]["x"] == stated
+        if seal.seal_rows(guess, policy.domain, key, clip=False)["spread"]["columns"]["x"] == stated
     ]
 
     assert not confirmed

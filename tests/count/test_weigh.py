@@ -11,7 +11,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count import weigh as module
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.count.weigh import lattice_numbers, log_numbers
 from pandas_blowfish.exact.logarithm import log_reach
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
@@ -26,7 +26,7 @@ def _added(attribute, values, *, centre=None, groups=None, text=None, clip=False
     scope = scope.groupby(policy, ["g"]) if groups is not None else scope
     frame = pd.DataFrame({attribute.name: values, "g": 0 if groups is None else groups})
     asked = Total(scope.tally(policy, [], None), weights or lattice(attribute, centre))
-    return counted(frame, [asked], clip=clip).tolist()
+    return count_cells(frame, [asked], clip=clip).tolist()
 
 
 @pytest.mark.parametrize("chunk", [4, 1 << 15])

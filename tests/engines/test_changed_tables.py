@@ -6,9 +6,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count import fingerprint as spread
-from pandas_blowfish.count.readers.arrow import Batches
-from pandas_blowfish.count.readers.engine import scan_of
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import EngineError, FrameError, StaleFrameError
 from pandas_blowfish.plan.lattice import Total, lattice
 from pandas_blowfish.plan.tally import tally
@@ -26,7 +25,7 @@ def _rows(count=200):
 
 
 def _total(frame, domain, name):
-    return int(counted(frame, [Total(tally(domain, [], None), lattice(domain[name]))], clip=False)[0])
+    return int(count_cells(frame, [Total(tally(domain, [], None), lattice(domain[name]))], clip=False)[0])
 
 
 @pytest.mark.parametrize("facts", [[], [bf.Marginal("a", "c")]])
@@ -57,12 +56,12 @@ def _name(protected):
 def test_sums_are_exact_beyond_what_floats_hold():
     """DuckDB adds up in 128 bits and hands out floats; PyArrow's batches are clamped once, at the end."""
     wide = Domain((integers("x", 0, 2**40),))
-    table = scan_of(duckdb.sql("SELECT 2147483647::BIGINT AS x FROM range(6000001)"))
+    table = open_table(duckdb.sql("SELECT 2147483647::BIGINT AS x FROM range(6000001)"))
     assert _total(table, wide, "x") == 2147483647 * 6000001
 
     free = Domain((from_dict("x", {"type": "integer"}),))
     large = 2**53 - 1
-    batches = Batches(pa.table({"x": pa.chunked_array([[large] * 400, [-large] * 300])}))
+    batches = open_table(pa.table({"x": pa.chunked_array([[large] * 400, [-large] * 300])}))
     whole = pd.DataFrame({"x": [large] * 400 + [-large] * 300})
     assert _total(batches, free, "x") == _total(whole, free, "x") == large * 100
 
@@ -73,10 +72,10 @@ def test_many_listed_values_are_sealed_alike(monkeypatch):
     listed = from_dict("x", {"type": "integer", "values": list(range(0, 300, 3)), "nullable": True})
     frame = pd.DataFrame({"x": pd.array([0, 3, 27, 297, None, 3], dtype="Int64")})
     none = spread.Mixed([], "00" * 32)
-    (want,) = spread.seen(frame, [listed], none, clip=False).columns
+    (want,) = spread.fingerprint(frame, [listed], none, clip=False).columns
 
-    for table in (scan_of(pl.from_pandas(frame)), Batches(pa.Table.from_pandas(frame))):
-        (found,) = spread.seen(table, [listed], none, clip=False).columns
+    for table in (open_table(pl.from_pandas(frame)), open_table(pa.Table.from_pandas(frame))):
+        (found,) = spread.fingerprint(table, [listed], none, clip=False).columns
         assert len(found) == len(want) > 1
         for mine, theirs in zip(found, want, strict=True):
             assert [part.tolist() for part in mine] == [part.tolist() for part in theirs]
@@ -116,15 +115,27 @@ def test_an_engines_words_are_nowhere():
     assert "SECRETVALUE" not in str(caught.value)
 
 
-def test_names_that_occur_twice_or_are_ours_are_refused():
-    """DuckDB takes "a" and "A" for one name, and a column on the way may not be a declared one."""
+def test_names_that_occur_twice_are_refused():
+    """DuckDB takes "a" and "A" for one name."""
     with pytest.raises(FrameError, match="twice"):
         bf.protect(
             duckdb.sql('SELECT 1 AS a, 2 AS "A"'), bf.Policy(Domain((integers("a", 0, 5),))), epsilon=1
         )
-    named = bf.Policy(Domain((integers("Blowfish step 0", 0, 5),)))
-    with pytest.raises(FrameError, match="rename"):
-        bf.protect(duckdb.sql('SELECT 1 AS "Blowfish step 0"'), named, epsilon=1)
+
+
+@pytest.mark.parametrize("name", ["rows", "least 0", "key 0", "greatest 1", "Blowfish step 0", "^a$"])
+def test_names_of_ours_are_names_like_any_other(name):
+    """What columns on the way are called does not matter."""
+    policy = bf.Policy(Domain((integers(name, 0, 5), integers("b", 0, 5))))
+    frame = pd.DataFrame({name: [1, 2, 2, 5], "b": [0, 1, 1, 2]})
+    with bf.testing.replay(3):
+        want = bf.protect(frame, policy, epsilon=10).hist([name, "b"], epsilon=1)
+    base = duckdb.connect()
+    base.register("given", frame)
+    for table in (base.table("given"), pl.from_pandas(frame).lazy(), pa.Table.from_pandas(frame)):
+        protected = bf.protect(table, policy, epsilon=10)
+        with bf.testing.replay(3):
+            pd.testing.assert_frame_equal(protected.hist([name, "b"], epsilon=1), want)
 
 
 def test_dask_takes_many_partitions():

@@ -101,16 +101,16 @@ def test_a_worker_killed_in_the_middle(slow):
 
     from pandas_blowfish.kernel import measure
 
-    seal = measure.unsealed
+    seal = measure.find_change
 
-    def unsealed(*given):  # the seal is checked at full speed: what is slow, and killed, is the counting
+    def find_change(*given):  # the seal is checked at full speed: what is slow, and killed, is the counting
         found = seal(*given)
         (folder / "slow").touch()
         return found
 
     killer = threading.Thread(target=kill, daemon=True)
     with pytest.MonkeyPatch.context() as patch, bf.testing.replay(5):
-        patch.setattr(measure, "unsealed", unsealed)
+        patch.setattr(measure, "find_change", find_change)
         killer.start()
         found = None
         with suppress(EngineError):

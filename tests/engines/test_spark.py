@@ -1,6 +1,7 @@
 """Spark answers some verbs as pandas does, on one local session of two threads."""
 
 import shutil
+import sys
 import warnings
 from fractions import Fraction
 
@@ -27,7 +28,8 @@ def session():
     """Return a small local session, or skip saying why there is none."""
     if shutil.which("java") is None:
         pytest.skip("Java is absent: Spark does not run without it")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)  # workers have this package too
         warnings.simplefilter("ignore")
         from pyspark.sql import SparkSession
 
@@ -151,9 +153,72 @@ def test_rows_outside_and_failures_show_no_value(session, asked):
         bf.protect(session.sql("select explode(array(1, 1)) as k"), policy, epsilon=1, unit="k")
 
 
-def test_names_that_spark_reads_as_paths_are_refused(session):
-    """A dot or a backtick in a declared name is refused, with what to do."""
+def test_names_that_spark_reads_as_paths_are_names(session):
+    """A dot or a backtick in a declared name is part of it."""
     for name, quoted in (("a.b", "`a.b`"), ("c`d", "`c``d`")):
-        table = session.sql(f"select 1 as {quoted}")
-        with pytest.raises(FrameError, match="rename"):
-            bf.protect(table, bf.Policy(Domain((integers(name, 0, 5),))), epsilon=1)
+        protected = bf.protect(
+            session.sql(f"select 1 as {quoted}"), bf.Policy(Domain((integers(name, 0, 5),))), epsilon=100
+        )
+        assert protected.hist(name, epsilon=100, post=False)["count"].round().tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_names_that_occur_twice_are_refused(session):
+    """Nobody could tell which one is meant."""
+    with pytest.raises(FrameError, match="twice"):
+        bf.protect(session.sql("select 1 as k, 2 as k"), bf.Policy(Domain((integers("k", 0, 5),))), epsilon=1)
+
+
+def test_codes_are_those_of_pandas(session, tmp_path):
+    """Every storage that Spark reads from Parquet, by batches on the workers and by groups."""
+    from count.storages import SPECS, STORAGES
+
+    from pandas_blowfish.count.encode import encoder
+    from pandas_blowfish.count.groups import group_cells
+    from pandas_blowfish.count.readers.tables import open_table
+
+    parquet = pytest.importorskip("pyarrow.parquet")
+    odd = {"uint64", "uint64 null", "ns None", "ns Europe/Berlin", "s None", "s Europe/Berlin", "category"}
+    names = [name for name in STORAGES if name not in odd]
+    most = max(len(STORAGES[name]) for name in names)
+    padded = {
+        name: pa.concat_arrays([STORAGES[name], pa.nulls(most - len(STORAGES[name]), STORAGES[name].type)])
+        for name in names
+    }
+    parquet.write_table(pa.table(padded), tmp_path / "rows.parquet", coerce_timestamps="us")
+    table = open_table(session.read.parquet(str(tmp_path / "rows.parquet")))
+    made = 0
+    for at, name in enumerate(names):
+        attributes = [
+            from_dict(name, {**spec, "nullable": nullable})
+            for spec in SPECS[at % 3 :: 3]
+            for nullable in (True, False)
+        ]
+        series = pa_column(padded[name])
+        want = [sorted(encoder(series, each, clip=False)(0, most).tolist()) for each in attributes]
+
+        def work(part, own=attributes):
+            return [encoder(part[each.name], each, clip=False)(0, len(part)).tolist() for each in own]
+
+        found = table.merge([name], work, lambda one, more: [a + b for a, b in zip(one, more, strict=True)])
+        assert [sorted(each) for each in found] == want, name
+        for each, codes in zip(attributes[:6], want, strict=False):
+            groups = group_cells(table, [each], clip=False)
+            made += groups is not None
+            assert groups is None or sorted(groups[0][name].repeat(groups[1]).tolist()) == codes, (name, each)
+    assert made > 20
+
+
+def pa_column(array):
+    """Return an Arrow array as pandas keeps it."""
+    kind = array.type
+    plain = pa.types.is_string(kind) or pa.types.is_timestamp(kind) or pa.types.is_floating(kind)
+    return array.to_pandas() if plain else array.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def test_collations_do_not_make_two_values_one(session):
+    """Text is compared by its bytes."""
+    policy = bf.Policy(Domain((from_dict("g", {"type": "category", "values": ["u", "U", "v"]}),)))
+    rows = session.sql("select g collate UTF8_LCASE as g from values ('u'), ('U'), ('U'), ('v') as t(g)")
+    protected = bf.protect(rows, policy, epsilon=1000)
+
+    assert protected.hist("g", epsilon=1000, post=False)["count"].round().tolist() == [1, 2, 1]

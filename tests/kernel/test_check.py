@@ -232,7 +232,7 @@ def test_large_domains_are_drawn_from(secret, verb):
 def test_a_refused_plan_is_neither_charged_nor_counted(monkeypatch):
     """The error names the edge by declared values, and the budget is as it was."""
     frame = pd.DataFrame({"x": [0, 1, 6]}).blowfish.protect(line(NEAR), epsilon=1)
-    monkeypatch.setattr(measuring, "counted", None)
+    monkeypatch.setattr(measuring, "count_cells", None)
     monkeypatch.setattr(
         "pandas_blowfish.plan.tables.identity.tally_sensitivity", lambda graph, tally: Fraction(1)
     )

@@ -51,7 +51,7 @@ def test_charge_comes_before_rows(monkeypatch):
     def crash(*_, **__):
         raise RuntimeError("the machine stops here")
 
-    monkeypatch.setattr(module, "counted", crash)
+    monkeypatch.setattr(module, "count_cells", crash)
     with pytest.raises(RuntimeError, match="stops here"):
         df.blowfish.hist("x", epsilon="1/4", name="kept")
 
@@ -74,9 +74,9 @@ def test_order_of_operations(monkeypatch):
 
         monkeypatch.setattr(target, attribute, watched)
 
-    watch(module, "unsealed", "seal")
+    watch(module, "find_change", "seal")
     watch(Ledger, "charge", "charge")
-    watch(module, "counted", "count")
+    watch(module, "count_cells", "count")
     watch(module, "discrete_laplace", "noise")
     watch(Ledger, "store", "store")
     df.blowfish.hist("x", epsilon="1/4", name="kept", strategy="identity")
@@ -88,7 +88,7 @@ def test_a_failed_charge_reads_no_row(monkeypatch):
     """Without budget nothing is counted."""
     df = _protected()
     before = _state(df)
-    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
+    monkeypatch.setattr(module, "count_cells", lambda *_, **__: pytest.fail("rows were counted"))
 
     with pytest.raises(InsufficientBudgetError) as caught:
         df.blowfish.hist("x", epsilon=2)
@@ -101,7 +101,7 @@ def test_stale_rows_and_large_scales_charge_nothing(monkeypatch):
     """What is refused is refused before the charge."""
     df = _protected()
     before = _state(df)
-    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
+    monkeypatch.setattr(module, "count_cells", lambda *_, **__: pytest.fail("rows were counted"))
 
     with pytest.raises(StaleFrameError):
         df.iloc[:-1].blowfish.hist("x", epsilon="1/4")
@@ -197,14 +197,14 @@ def test_names_belong_to_one_dataset(tmp_path):
 def test_whoever_stores_first_answers_for_a_name(monkeypatch):
     """Two processes may both miss a name and both pay; they still give one and the same answer."""
     df, other = _protected(), []
-    real = module.counted
+    real = module.count_cells
 
     def interrupted(*args, **kwargs):
-        monkeypatch.setattr(module, "counted", real)
+        monkeypatch.setattr(module, "count_cells", real)
         other.append(_measure(df, epsilon="1/4", name="ages"))  # the other process is faster
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(module, "counted", interrupted)
+    monkeypatch.setattr(module, "count_cells", interrupted)
     mine = _measure(df, epsilon="1/4", name="ages")
 
     assert mine.values.tolist() == other[0].values.tolist()
@@ -268,15 +268,15 @@ def test_a_plan_under_other_facts_is_refused(monkeypatch):
     df = FRAME.blowfish.protect(bf.Policy(POLICY.domain), epsilon=9, ledger=bf.Ledger())
     source = open_frame(df.attrs["blowfish"])
     plan = source.policy.plan.hist("x", epsilon="1/4")
-    real = module.unsealed
+    real = module.find_change
 
     def interrupted(*arguments):
-        monkeypatch.setattr(module, "unsealed", real)
+        monkeypatch.setattr(module, "find_change", real)
         source.ledger.record_exact(source.dataset.name, bf.Marginal("y"))  # another process is faster
         return real(*arguments)
 
-    monkeypatch.setattr(module, "unsealed", interrupted)
-    monkeypatch.setattr(module, "counted", lambda *_, **__: pytest.fail("rows were counted"))
+    monkeypatch.setattr(module, "find_change", interrupted)
+    monkeypatch.setattr(module, "count_cells", lambda *_, **__: pytest.fail("rows were counted"))
     with pytest.raises(FactsChangedError, match="ask again"):
         measure(plan, df, source.ledger, source.dataset, {})
     with pytest.raises(PolicyMismatchError):

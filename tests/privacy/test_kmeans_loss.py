@@ -13,7 +13,7 @@ from oracle.definition import definition_edges
 from oracle.neighbours import true_loss, true_sensitivity
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.measure import _measure_rounds
 from pandas_blowfish.plan import choose
@@ -21,7 +21,7 @@ from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
 from pandas_blowfish.plan.clusters.counted import SHARE
-from pandas_blowfish.plan.clusters.grid import Grid
+from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
@@ -55,7 +55,7 @@ def synopses(draw, found):
     question = Clustering(space, None, draw.choice([1, 100, 10**6]))
     bins = tuple(draw.randint(1, cells) for cells in space.cells)
     for classes in (None, question._classes(found.moves)):
-        yield Grid.build(found.graph, space, bins, epsilon, 0.0, classes)
+        yield GridCounts.build(found.graph, space, bins, epsilon, 0.0, classes)
     for _ in range(2):
         nodes = tuple(draw.randint(1, min(cells, 5)) for cells in space.cells)
         parts = draw.choice([1, 2, 3, 4, 7])
@@ -259,8 +259,8 @@ def test_the_kernel_counts_what_the_plan_says(seed, make_clusters):
     for measured in synopses(draw, found):
         tables = found.tables(measured.tallies)
         for cell in range(len(cells)):
-            assert (counted(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
-        assert (counted(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
+            assert (count_cells(frame.iloc[[cell]], measured.tallies, clip=False) == tables[cell]).all()
+        assert (count_cells(frame, measured.tallies, clip=False) == tables.sum(axis=0)).all()
 
 
 ROUNDS = {
@@ -285,7 +285,7 @@ def test_every_round_has_its_noise(strategy):
     for _ in range(150):
         drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False)
         for number, (step, own) in enumerate(rounds(staged, drawn)):
-            noise = own - step.apply(counted(frame, step.tallies, clip=False))
+            noise = own - step.apply(count_cells(frame, step.tallies, clip=False))
             codes = step.scales.codes
             for code, scale in enumerate(step.scales.values):
                 squares.setdefault((number, scale), []).extend(noise[codes == code] ** 2)

@@ -197,12 +197,12 @@ def test_the_audit_finds_a_release_that_lies(fault, monkeypatch):
     """Less noise than was planned, or rows counted twice, are seen: the audit can fail."""
     steps = (("hist", ("x",), {"epsilon": "1/9", "strategy": "identity"}),)
     times = {"half the noise": Fraction(1, 2), "no noise": Fraction(0)}.get(fault)
-    true_scales, true_counts = Identity.scales, measure.counted
+    true_scales, true_counts = Identity.scales, measure.count_cells
     if times is not None:
         less = property(lambda self: scaled(true_scales.__get__(self), times))
         monkeypatch.setattr(Identity, "scales", less)
     if fault == "counts twice":
-        monkeypatch.setattr(measure, "counted", lambda *given, **named: 2 * true_counts(*given, **named))
+        monkeypatch.setattr(measure, "count_cells", lambda *given, **named: 2 * true_counts(*given, **named))
 
     assert caught(steps) == (fault != "none")
 

@@ -404,7 +404,7 @@ def test_plans(df):
     assert set(plan.candidates["strategy"]) == {"soft", "grid"}
     assert len(plan.std) == 3
     assert plan.mse == pytest.approx(plan.std[0] ** 2)
-    for part in ("synopsis", "squared distances", "a size"):
+    for part in ("synopsis", "squared distances", "per size"):
         assert part in repr(plan)
     assert "say rows=" in repr(bare)
     assert "say rows=" not in repr(plan)

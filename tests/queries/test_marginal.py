@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.measure import _add_noise
+from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.marginal import is_single, read_tables, table_keys
 
@@ -279,7 +279,7 @@ def test_expected_error_is_what_is_measured(secrets, options, ask):
     truth = plan.measurement.solve(exact, post=False).answers
 
     with bf.testing.replay(7):
-        draws = [_add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
+        draws = [add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
     errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
@@ -296,7 +296,7 @@ def test_expected_error_of_a_histogram_of_several_columns(columns):
 
     truth = plan.measurement.solve(exact, post=False).answers
     with bf.testing.replay(8):
-        draws = [_add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
+        draws = [add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
     errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)

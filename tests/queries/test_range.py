@@ -299,7 +299,7 @@ def test_columns_that_cannot_have_boxes():
 @pytest.mark.parametrize("theta", [1, 3])
 def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
     """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 5%."""
-    from pandas_blowfish.kernel.measure import _add_noise
+    from pandas_blowfish.kernel.measure import add_noise
 
     policy = bf.Policy(
         Domain((integers("a", 0, 7), integers("b", 0, 8))), secrets={("a", "b"): bf.threshold(theta)}
@@ -311,7 +311,7 @@ def test_expected_error_of_boxes_is_what_is_measured(strategy, theta):
     truth = plan.measurement.solve(exact, post=False).answers
 
     with bf.testing.replay(9):
-        draws = [_add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
+        draws = [add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
     errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
     assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)

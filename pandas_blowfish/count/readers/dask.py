@@ -11,10 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.count.progress import watched
-from pandas_blowfish.count.readers.arrow import by_category
-from pandas_blowfish.count.readers.pieces import Answer, Pieces
-from pandas_blowfish.count.readers.storage import answered
+from pandas_blowfish.count.progress import is_watched
+from pandas_blowfish.count.readers.batches import column_of
+from pandas_blowfish.count.readers.pieces import Answer, Pieces, ask_engine
 
 WAYS = 8  # answers that one task merges
 
@@ -30,46 +29,47 @@ class Partitions(Pieces):
 
     @property
     def dtypes(self) -> dict[str, Any]:
-        """Return how pandas keeps each column."""
+        """Return how pandas would keep each column; object for what it has no dtype for."""
         return dict(self.native.dtypes)
 
     @property
     def rows(self) -> int:
         """Return the number of rows."""
-        return int(answered("dask", "counted", lambda: len(self.native)))
+        return int(ask_engine("dask", "counted", lambda: len(self.native)))
 
-    def merged(
+    def merge(
         self,
         columns: Sequence[str],
         work: Callable[[pd.DataFrame], Answer],
-        merge: Callable[[Answer, Answer], Answer],
+        plus: Callable[[Answer, Answer], Answer],
     ) -> Answer:
-        """Return what some work finds in every partition, merged by the workers: one answer comes back."""
+        """Return what some work finds in every part, merged."""
         names = list(dict.fromkeys(columns))
-        return answered("dask", "counted", lambda: _computed(self.native[names], work, merge))
+        return ask_engine("dask", "counted", lambda: _compute(self.native[names], work, plus))
 
-    def each_once(self, name: str) -> bool:
-        """Tell whether every row has a value of a column that no other row has."""
-        found = answered("dask", "counted", lambda: self.native[name].nunique().compute())
+    def is_unique(self, name: str) -> bool:
+        """Return whether every row has a value of a column that no other row has."""
+        found = ask_engine("dask", "counted", lambda: self.native[name].nunique().compute())
         return int(found) == self.rows  # null is no value
 
 
-def _computed(
-    native: Any, work: Callable[[pd.DataFrame], Answer], merge: Callable[[Answer, Answer], Answer]
+def _compute(
+    native: Any, work: Callable[[pd.DataFrame], Answer], plus: Callable[[Answer, Answer], Answer]
 ) -> Answer:
+    """Return the merged answer of all partitions; the workers merge, and one answer comes back."""
     dask: Any = import_module("dask")
 
     def look(part: pd.DataFrame) -> Answer:
         return work(_as_categories(part))
 
     def fold(answers: list[Answer]) -> Answer:
-        return reduce(merge, answers)
+        return reduce(plus, answers)
 
     looks, folds = (dask.delayed(each, pure=False, traverse=False) for each in (look, fold))
     level = [looks(part) for part in native.to_delayed()]
     while len(level) > 1:
         level = [folds(level[start : start + WAYS]) for start in range(0, len(level), WAYS)]
-    bar: Any = import_module("dask.diagnostics").ProgressBar(minimum=2) if watched() else nullcontext()
+    bar: Any = import_module("dask.diagnostics").ProgressBar(minimum=2) if is_watched() else nullcontext()
     with bar:  # of threads; a cluster has its dashboard
         (found,) = dask.compute(level[0])
     answer: Answer = found
@@ -85,11 +85,11 @@ def _as_categories(part: pd.DataFrame) -> pd.DataFrame:
         dtype = part[name].dtype
         arrow = isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
         arrow |= isinstance(dtype, pd.ArrowDtype) and dtype.kind == "O"
-        found[name] = by_category(pa.array(part[name].array)) if arrow else part[name].array
+        found[name] = column_of(pa.array(part[name].array)) if arrow else part[name].array
     return pd.DataFrame(found, index=pd.RangeIndex(len(part)), copy=False)
 
 
-def partitions_of(frame: Any) -> Partitions | None:
+def read_dask(frame: Any) -> Partitions | None:
     """Return a Dask DataFrame; None for what is none. Nothing is imported."""
     kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(frame).__mro__}
     return Partitions(frame) if ("dask", "DataFrame") in kinds else None

@@ -26,7 +26,7 @@ LONGEST = (
 NO_OFFSET = rf"(?!{OFFSET})\d{{4}}"
 
 
-def held(attribute: Attribute | None) -> str:
+def declared_kind(attribute: Attribute | None) -> str:
     """Return what a column is declared to hold: number, bool, instant, text, or whole numbers of any size.
 
     Those are read one by one: "5.0" in one row would make floats of all, which large ones do not survive.
@@ -56,7 +56,7 @@ def require_marks(na: Sequence[str], domain: Domain) -> None:
         raise ArgumentError("na", "not a list of texts", allowed='texts, such as "?" and "unknown"')
     for mark in na:
         for attribute in domain:
-            value = typed(pd.Series([mark], dtype="str"), attribute).iloc[0]
+            value = convert(pd.Series([mark], dtype="str"), attribute).iloc[0]
             if not attribute.bounded:
                 declared = not isinstance(value, str)
             else:
@@ -70,18 +70,18 @@ def require_marks(na: Sequence[str], domain: Domain) -> None:
                 raise ArgumentError("na", what, fix="mend those cells in the file, or declare other values.")
 
 
-def unmarked(column: pd.Series[Any], na: Sequence[str], *, text: bool) -> pd.Series[Any]:
+def remove_marks(column: pd.Series[Any], na: Sequence[str], *, text: bool) -> pd.Series[Any]:
     """Return a column that was stored with its type: of text, marks of a missing value are missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.remove_categories([each for each in column.cat.categories if each in na])
     return column.mask(column.isin(list(na))) if text else column
 
 
-def typed(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]:
+def convert(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]:
     """Return a column that was read as text as what its kind says; what is not that stays text."""
     if attribute is None or not pd.api.types.is_string_dtype(column.dtype):
         return column
-    kind = held(attribute)
+    kind = declared_kind(attribute)
     if kind == "text":
         return column.astype("category")
     if kind == "instant":

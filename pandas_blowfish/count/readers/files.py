@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.count.readers.fields import held, marks, require_marks, typed, unmarked
+from pandas_blowfish.count.readers.fields import convert, declared_kind, marks, remove_marks, require_marks
 from pandas_blowfish.errors import ArgumentError, DataFileError, MissingPackageError
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
@@ -178,7 +178,7 @@ def _text(
     """Return the columns of a text file, read piece by piece; the others are dropped at once."""
     names = _header(place, options)
     wanted = [name for name in names if name in attributes]
-    kinds = {name: held(attributes.get(name)) for name in names}
+    kinds = {name: declared_kind(attributes.get(name)) for name in names}
     # with marks all is read as text first: else "-9" might mean "-9.00" too, if another row has a point
     plain = {name: str for name, kind in kinds.items() if na or kind in ("text", "instant", "whole")}
     parts: list[dict[str, pd.Series[Any]]] = []
@@ -200,7 +200,7 @@ def _text(
         )
         with reader:
             for part in reader:
-                parts.append({name: typed(part[name], attributes[name]) for name in wanted})
+                parts.append({name: convert(part[name], attributes[name]) for name in wanted})
                 tick(min(file.tell() / size, 1.0))
     return pd.DataFrame({name: _joined([part[name] for part in parts]) for name in wanted})
 
@@ -249,7 +249,7 @@ def _arrow(
     table = table.replace_schema_metadata(None)
     columns = {name: _column(table.column(name)) for name in wanted}
     if na:
-        columns = {name: unmarked(column, na, text=name in texts) for name, column in columns.items()}
+        columns = {name: remove_marks(column, na, text=name in texts) for name, column in columns.items()}
     return pd.DataFrame(columns, index=pd.RangeIndex(rows))
 
 

@@ -12,8 +12,27 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from pandas_blowfish.errors import BlowfishError, EngineError
+
 Answer = TypeVar("Answer")
 Self = TypeVar("Self", bound="Pieces")
+
+
+@dataclass(frozen=True)
+class Key:
+    """By what an engine groups rows: each stored value of a column, or stretches of about one step.
+
+    Attributes:
+        name: The column.
+        low: Where the first stretch begins.
+        step: How long a stretch is; 0 where each stored value is a group of its own.
+        many: How many stretches there are; what lies beyond them is one group on either side.
+    """
+
+    name: str
+    low: float = 0.0
+    step: float = 0.0
+    many: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +55,7 @@ class Pieces(ABC):
     @property
     @abstractmethod
     def dtypes(self) -> dict[str, Any]:
-        """Return how pandas keeps each column."""
+        """Return how pandas would keep each column; object for what it has no dtype for."""
 
     @property
     @abstractmethod
@@ -44,36 +63,63 @@ class Pieces(ABC):
         """Return the number of rows."""
 
     @abstractmethod
-    def merged(
+    def merge(
         self,
         columns: Sequence[str],
         work: Callable[[pd.DataFrame], Answer],
-        merge: Callable[[Answer, Answer], Answer],
+        plus: Callable[[Answer, Answer], Answer],
     ) -> Answer:
         """Return what some work finds in some columns of every part, there is one at least, merged."""
 
     @abstractmethod
-    def each_once(self, name: str) -> bool:
-        """Tell whether every row has a value of a column that no other row has."""
+    def is_unique(self, name: str) -> bool:
+        """Return whether every row has a value of a column that no other row has."""
 
-    def marked(self: Self, attrs: dict[str, Any]) -> Self:
+    def group(self, keys: Sequence[Key], most: int) -> pd.DataFrame | None:  # noqa: ARG002
+        """Return groups of rows, counted by the engine; None where it does not group, or there are too many.
+
+        Args:
+            keys: What they are grouped by.
+            most: How many groups may come back.
+
+        Returns:
+            A row per group: of key number i the least and the greatest value, "least i" and "greatest i" (one
+            column for both, "least i", where each value is a group of its own), and "rows", how many it has.
+        """
+        return None
+
+    def mark(self: Self, attrs: dict[str, Any]) -> Self:
         """Return the same table with attrs of its own."""
         return replace(self, attrs=attrs)
 
 
-def merged(
+def merge(
     frame: pd.DataFrame | Pieces,
     columns: Sequence[str],
     work: Callable[[pd.DataFrame], Answer],
-    merge: Callable[[Answer, Answer], Answer],
+    plus: Callable[[Answer, Answer], Answer],
 ) -> Answer:
     """Return what some work finds in a frame, or in every part of a table, merged."""
-    return frame.merged(columns, work, merge) if isinstance(frame, Pieces) else work(frame)
+    return frame.merge(columns, work, plus) if isinstance(frame, Pieces) else work(frame)
 
 
-def told_apart(values: pd.Series[Any]) -> bool:
-    """Tell whether every value of a column is there, and once."""
+def is_unique(values: pd.Series[Any]) -> bool:
+    """Return whether every value of a column is there, and once."""
     try:
         return bool(values.is_unique) and not bool(values.isna().any())
     except TypeError:  # a list or a dict names nobody
         return False
+
+
+def ask_engine(engine: str, what: str, ask: Callable[[], Answer]) -> Answer:
+    """Return what an engine answers; whatever it raises becomes an error that shows nothing of its rows.
+
+    The engine's own error is no cause or context of ours either: tools that log errors would write it down.
+    """
+    try:
+        return ask()
+    except (BlowfishError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  a panic of polars too: its text may hold a value of a row
+        kind = type(error).__name__
+    raise EngineError(engine, what, kind)

@@ -54,7 +54,7 @@ def explain_steps(
             continue
         words = f"{step:g} step{'s' if step > 1 else ''}" if step <= MOST else f"{MOST + 1} or more"
         if epsilon is not None and step <= MOST:
-            text = Odds({}, {}, epsilon, int(step)).said  # rounded up
+            text = Odds({}, {}, epsilon, int(step)).factor_text  # rounded up
             words += f": odds \N{MULTIPLICATION SIGN} {text} at most"
         handles.append(Patch(color=colors[int(step)], label=words))
     axes.legend(handles=handles, **{"fontsize": "small", "loc": "upper left", "frameon": False} | given)

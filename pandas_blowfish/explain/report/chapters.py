@@ -141,7 +141,7 @@ def _bound(odds: Odds | None) -> tuple[str, str]:
         return "not protected", "certain"
     factor = odds.factor
     sure = factor / (1 + factor) if math.isfinite(factor) else 1.0
-    text = odds.said if factor <= 1e6 else "over a million"
+    text = odds.factor_text if factor <= 1e6 else "over a million"
     return text, f"{math.ceil(100 * sure - 1e-9)}%" if sure <= 0.99 else "nearly certain"
 
 

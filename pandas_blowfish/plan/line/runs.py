@@ -21,7 +21,7 @@ from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
-from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.scales import Scales, fit_scales, row_variances
 from pandas_blowfish.plan.sensitivity import stays_exact
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
@@ -101,8 +101,7 @@ class Nested(OneTable):
     @cached_property
     def family_scales(self) -> tuple[Fraction, ...]:
         """Return the scale of each family: the weights' inverses, as large as epsilon asks for."""
-        loss = max((_dot(pattern, self.weights) for pattern in self._patterns.tolist()), default=0)
-        return tuple(Fraction(loss, weight) / self.epsilon for weight in self.weights)
+        return fit_scales(self._patterns, self.weights, self.epsilon)
 
     @cached_property
     def scales(self) -> Scales:
@@ -142,7 +141,7 @@ class Nested(OneTable):
     @cached_property
     def family_variances(self) -> list[float]:
         """Return the variance of the noise of each family, within what floats can divide by."""
-        return [min(max(variance(scale), 1e-200), 1e200) for scale in self.family_scales]
+        return row_variances(self.family_scales)
 
     @cached_property
     def spread(self) -> Spread:
@@ -238,7 +237,3 @@ class Nested(OneTable):
         return row_matrix(
             self.tally, self._rows, self.line.segments, self.line.exact, lengths * (1 + self.layout.wavelet)
         )
-
-
-def _dot(pattern: list[int], weights: tuple[int, ...]) -> int:
-    return sum(many * weight for many, weight in zip(pattern, weights, strict=True))

@@ -17,7 +17,7 @@ from pandas_blowfish.plan.line.axis import LONG, LineGraph
 from pandas_blowfish.plan.loss import MANY, WorstCase
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
-from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.scales import Scales, row_variances
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -324,8 +324,7 @@ class Tree(OneTable):
     @cached_property
     def row_variances(self) -> Floats:
         """Return the variance of each measured row of one line."""
-        each = [min(max(variance(scale), 1e-200), 1e200) for scale in self._scales.values]
-        return self._scales.spread(each)
+        return self._scales.spread(row_variances(self._scales.values))
 
     @cached_property
     def _crossing(self) -> Crossing:

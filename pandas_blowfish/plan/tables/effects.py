@@ -15,7 +15,7 @@ import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.scales import Scales, fit_scales, row_variances
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.domain import Domain
 
@@ -75,14 +75,12 @@ class EffectTables(OneRound):
     @cached_property
     def table_scales(self: _HasTables) -> tuple[Fraction, ...]:
         """Return the scale of each table."""
-        weights = np.array(self.weights, dtype=np.int64)
-        loss = int((self.losses @ weights).max(initial=0)) if len(weights) else 0
-        return tuple(Fraction(loss, weight) / self.epsilon for weight in self.weights)
+        return fit_scales(self.losses, self.weights, self.epsilon)
 
     @cached_property
     def variances_of_tables(self: _HasTables) -> list[float]:
         """Return the variance of the noise of each table, within what floats can divide by."""
-        return [min(max(variance(scale), 1e-200), 1e200) for scale in self.table_scales]
+        return row_variances(self.table_scales)
 
     @cached_property
     def scales(self: _HasTables) -> Scales:

@@ -24,7 +24,7 @@ from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, sparse_from
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, fit_scales
 from pandas_blowfish.plan.tables.mesh_lines import PARTS, Crossings, MeshLines, crossings, lines_along, sides
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -134,13 +134,11 @@ class Mesh(OneRound):
     @cached_property
     def level_scales(self) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
         """Return the scale of each level of the two kinds of lines."""
-        sums = [sum(each.weights) for each in self.lines]
-        loss = max((a * sums[0] + b * sums[1] for a, b in self.crossings.most), default=0)
-        first, second = (
-            tuple(Fraction(loss, each.weights[level]) / self.epsilon for level in each.measured)
-            for each in self.lines
-        )
-        return first, second
+        weights = [[each.weights[level] for level in each.measured] for each in self.lines]
+        each_kind = np.array(self.crossings.most, dtype=np.int64).reshape(-1, 2)
+        patterns = np.repeat(each_kind, [len(weights[0]), len(weights[1])], axis=1)
+        scales = fit_scales(patterns, [*weights[0], *weights[1]], self.epsilon)
+        return scales[: len(weights[0])], scales[len(weights[0]) :]
 
     @cached_property
     def counts_of_lines(self) -> tuple[int, int]:
@@ -313,7 +311,7 @@ class Mesh(OneRound):
     def variances(self) -> Floats:
         """Return the variance of each answer: of the flows across its sides."""
         question = self.question
-        total = np.zeros(len(question.some))
+        total = np.zeros(len(question.nonempty))
         for kind, (each, scales) in enumerate(zip(self.lines, self.level_scales, strict=True)):
             many, norms = sides(question, self.crossings, kind, each.along)
             total += many * (each.effect_variances(scales) @ norms)
@@ -384,4 +382,4 @@ def _balanced(
         if best is None or error < best[0]:
             best = (error, float(ratio))
     assert best is not None
-    return first.scaled(FINE / sums[0]), second.scaled(FINE * best[1] / sums[1])
+    return first.rescale(FINE / sums[0]), second.rescale(FINE * best[1] / sums[1])

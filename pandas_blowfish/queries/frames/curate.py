@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.count import tally as count
-from pandas_blowfish.count.readers import tables
+from pandas_blowfish.count.readers.tables import open_table
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
@@ -43,9 +43,9 @@ def draft(frame: Any) -> Draft:
     Returns:
         The code, as text.
     """
-    table = tables.opened(frame)
+    table = open_table(frame)
     count.require_columns(table, [])
-    dtypes = tables.dtypes(table)
+    dtypes = table.dtypes
     code = Draft(schema.draft({str(name): dtype for name, dtype in dtypes.items()}))
     print(str(code))
     return code
@@ -66,24 +66,26 @@ def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
     promise = as_policy(policy)
     check_arguments(None, None, outside, None)
     clip = outside == "clip"
-    frame = tables.opened(frame)
+    frame = open_table(frame)
     count.require_columns(frame, [])
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
-    dtypes = tables.dtypes(frame)
+    dtypes = frame.dtypes
     rows: list[tuple[Any, ...]] = []
     for attribute in promise.domain:
         if attribute.name not in there:
             rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
             continue
-        missing, beyond = count.unplaced(frame, attribute, clip=clip)
+        missing, beyond = count.count_unplaced(frame, attribute, clip=clip)
         status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
         status += [_advice(dtypes[attribute.name], attribute)] * (beyond > 0)
         counts = (count.rows(frame), missing, beyond)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
     known = [fact for fact in promise.facts if fact.answer is not None]
     whole = [fact for fact in known if set(fact.columns) <= set(there)]
-    found = {fact: _verdict(*both) for fact, *both in count.compared(frame, promise.domain, whole, clip=clip)}
+    found = {
+        fact: _verdict(*both) for fact, *both in count.compare_facts(frame, promise.domain, whole, clip=clip)
+    }
     for fact in known:
         shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
         many = count.rows(frame) if fact in found else 0

@@ -164,7 +164,7 @@ def _bound(
             return found
     require_bound(found, promise, total, stated)
     binding = sealkey.with_key(book.location, name, found.binding)
-    if stale := seal.unsealed(frame, policy_of(found, 0).domain, binding):
+    if stale := seal.find_change(frame, policy_of(found, 0).domain, binding):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found
@@ -183,11 +183,11 @@ def _sealed(
             "fingerprint": promise.fingerprint,
             "rows": count.rows(frame) if promise.rows_public else None,  # else the seal alone knows it
             "seal_key": public,
-            **seal.sealed(frame, promise.domain, key, clip=clip),
+            **seal.seal_rows(frame, promise.domain, key, clip=clip),
             "named": named,
             **stated,
         }
-        if wrong := count.contradicted(frame, promise.domain, promise.facts, clip=clip):
+        if wrong := count.find_contradicted(frame, promise.domain, promise.facts, clip=clip):
             raise FactMismatchError([fact.text for fact in wrong])
         if sealkey.keep_key(book.location, master):  # else another process has begun the ledger meanwhile
             return binding
@@ -238,4 +238,4 @@ def _bare(policy: Policy) -> Policy:
 
 def _mark(frame: Any, record: dict[str, str]) -> Any:
     """Return the same rows with the record in attrs; the caller's frame is left alone."""
-    return count.marked(frame, {**frame.attrs, "blowfish": record})
+    return count.mark(frame, {**frame.attrs, "blowfish": record})

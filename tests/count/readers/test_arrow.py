@@ -6,9 +6,9 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.place import OUTSIDE
-from pandas_blowfish.count.readers import arrow as batches
-from pandas_blowfish.count.readers.arrow import Batches, batches_of
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.readers import batches
+from pandas_blowfish.count.readers.arrow import ArrowBatches, read_arrow
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
 
@@ -30,11 +30,11 @@ def test_tables_and_datasets_are_recognised(tmp_path):
     pq.write_table(TABLE, tmp_path / "one.parquet")
 
     for native in (TABLE, ds.dataset(TABLE), ds.dataset(tmp_path), ds.dataset([ds.dataset(TABLE)])):
-        found = batches_of(native)
-        assert isinstance(found, Batches)
+        found = read_arrow(native)
+        assert isinstance(found, ArrowBatches)
         assert (found.rows, found.columns) == (20, ["a", "b", "c"])
-    assert batches_of(TABLE.to_pandas()) is None
-    assert batches_of(TABLE["a"]) is None
+    assert read_arrow(TABLE.to_pandas()) is None
+    assert read_arrow(TABLE["a"]) is None
 
 
 @pytest.mark.parametrize("rows", [2, 3, 7, 20, 1 << 20])
@@ -48,23 +48,23 @@ def test_batches_do_not_show(rows, files, tmp_path, monkeypatch, in_pandas):
     policy = bf.Policy(DOMAIN)
     asked = [Scope().tally(policy, columns, None) for columns in (["a"], ["a", "b"], [])]
 
-    found = counted(batches_of(native), asked, clip=False)
+    found = count_cells(read_arrow(native), asked, clip=False)
 
-    assert found.tolist() == counted(in_pandas(TABLE), asked, clip=False).tolist()
+    assert found.tolist() == count_cells(in_pandas(TABLE), asked, clip=False).tolist()
 
 
 def test_an_empty_table_is_one_empty_frame(tmp_path):
     """So that each column is there with its dtype."""
     pq.write_table(TABLE.slice(0, 0), tmp_path / "none.parquet")
     for native in (TABLE.slice(0, 0), ds.dataset(tmp_path)):
-        frames = list(batches_of(native).frames(["b", "a", "b"]))
+        frames = list(read_arrow(native).frames(["b", "a", "b"]))
         assert sum(map(len, frames)) == 0
         assert list(frames[0].columns) == ["b", "a"]
 
 
 def test_only_the_columns_asked_for_are_read():
     """The others stay where they are."""
-    (frame,) = batches_of(TABLE).frames(["c"])
+    (frame,) = read_arrow(TABLE).frames(["c"])
 
     assert list(frame.columns) == ["c"]
     assert frame["c"].tolist() == list(range(20))
@@ -82,5 +82,5 @@ def test_values_of_every_storage_have_the_codes_of_pandas():
         (pa.array([-0.0, np.nan]), {"type": "float", "values": [7, 0]}, [1, -2]),
     ]
     for array, spec, want in arrays:
-        (frame,) = batches_of(pa.table({"x": array})).frames(["x"])
+        (frame,) = read_arrow(pa.table({"x": array})).frames(["x"])
         assert encoder(frame["x"], from_dict("x", spec), clip=False)(0, len(array)).tolist() == want

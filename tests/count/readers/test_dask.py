@@ -6,8 +6,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.readers import dask as partitions
-from pandas_blowfish.count.readers.dask import Partitions, partitions_of
-from pandas_blowfish.count.tally import counted, unplaced
+from pandas_blowfish.count.readers.dask import Partitions, read_dask
+from pandas_blowfish.count.tally import count_cells, count_unplaced
 from pandas_blowfish.errors import EngineError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
@@ -38,9 +38,9 @@ def test_only_dask_frames_are_recognised():
     """By class; a Series is none."""
     frame = dd.from_pandas(pd.DataFrame({"a": [1, 2]}), npartitions=2)
 
-    assert isinstance(partitions_of(frame), Partitions)
-    assert partitions_of(frame["a"]) is None
-    assert partitions_of(pd.DataFrame()) is None
+    assert isinstance(read_dask(frame), Partitions)
+    assert read_dask(frame["a"]) is None
+    assert read_dask(pd.DataFrame()) is None
 
 
 @pytest.mark.parametrize("parts", [1, 3, 20])
@@ -50,11 +50,11 @@ def test_counts_are_those_of_pandas(parts, whole, text):
     """Whatever partitions keep values in, and however many there are."""
     frame = _frame(60, whole, text)
     asked = _asked(["a"], ["a", "b"], ["b"], [])
-    table = partitions_of(dd.from_pandas(frame, npartitions=parts))
+    table = read_dask(dd.from_pandas(frame, npartitions=parts))
 
-    assert counted(table, asked, clip=False).tolist() == counted(frame, asked, clip=False).tolist()
+    assert count_cells(table, asked, clip=False).tolist() == count_cells(frame, asked, clip=False).tolist()
     for attribute in (integers("a", 2, 5), DOMAIN["b"]):
-        assert unplaced(table, attribute) == unplaced(frame, attribute)
+        assert count_unplaced(table, attribute) == count_unplaced(frame, attribute)
 
 
 def test_partitions_may_differ_in_storage():
@@ -65,7 +65,7 @@ def test_partitions_may_differ_in_storage():
     policy = bf.Policy(Domain((from_dict("d", spec),)))
     table = dd.from_map(lambda at: parts[at], [0, 1], meta=parts[1].iloc[:0])
 
-    found = counted(partitions_of(table), [Scope().tally(policy, ["d"], None)], clip=False)
+    found = count_cells(read_dask(table), [Scope().tally(policy, ["d"], None)], clip=False)
 
     assert found.tolist() == [1] * 6 + [0] * 4
 
@@ -81,9 +81,9 @@ def test_one_answer_comes_back(monkeypatch):
 
     monkeypatch.setattr(dask, "compute", watched)
     frame = _frame(900, "Int64", "object")
-    table = partitions_of(dd.from_pandas(frame, npartitions=30))
+    table = read_dask(dd.from_pandas(frame, npartitions=30))
 
-    counted(table, _asked(["a"]), clip=False)
+    count_cells(table, _asked(["a"]), clip=False)
 
     assert [len(asked) for asked in given] == [1]
 
@@ -94,10 +94,10 @@ def test_an_error_of_a_worker_shows_nothing():
     def fail(part):
         raise ValueError(f"SECRET {part}")
 
-    table = partitions_of(dd.from_map(fail, [1, 2], meta=pd.DataFrame({"a": [1]})))
+    table = read_dask(dd.from_map(fail, [1, 2], meta=pd.DataFrame({"a": [1]})))
 
     with pytest.raises(EngineError) as caught:
-        counted(table, _asked(["a"]), clip=False)
+        count_cells(table, _asked(["a"]), clip=False)
 
     assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -116,11 +116,11 @@ def test_bars_are_those_of_dask(monkeypatch):
             super().__init__(**how)
 
     frame = _frame(30, "Int64", "object")
-    table = partitions_of(dd.from_pandas(frame, npartitions=3))
-    monkeypatch.setattr(partitions, "watched", lambda: True)
+    table = read_dask(dd.from_pandas(frame, npartitions=3))
+    monkeypatch.setattr(partitions, "is_watched", lambda: True)
     monkeypatch.setattr(diagnostics, "ProgressBar", Bar)
 
-    found = counted(table, _asked(["a"]), clip=False)
+    found = count_cells(table, _asked(["a"]), clip=False)
 
-    assert found.tolist() == counted(frame, _asked(["a"]), clip=False).tolist()
+    assert found.tolist() == count_cells(frame, _asked(["a"]), clip=False).tolist()
     assert shown == [{"minimum": 2}]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.count.readers.fields import held, marks, require_marks, typed, unmarked
+from pandas_blowfish.count.readers.fields import convert, declared_kind, marks, remove_marks, require_marks
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.policy.domain import Domain, from_dict
 
@@ -25,10 +25,10 @@ def test_each_field_is_read_alone(kind):
     """A column is its fields read one by one, whatever the others are."""
     attribute = from_dict("x", KINDS[kind])
 
-    together = typed(pd.Series(FIELDS, dtype="str"), attribute)
-    alone = [typed(pd.Series([field], dtype="str"), attribute).iloc[0] for field in FIELDS]
+    together = convert(pd.Series(FIELDS, dtype="str"), attribute)
+    alone = [convert(pd.Series([field], dtype="str"), attribute).iloc[0] for field in FIELDS]
 
-    assert held(attribute) == kind
+    assert declared_kind(attribute) == kind
     assert together.tolist() == alone
     assert "word" in alone
 
@@ -63,9 +63,9 @@ def test_marks_are_taken_out_of_text_alone():
     """Numbers stay what they are, categories lose the mark."""
     numbers, words = pd.Series([1, 2]), pd.Series(["a", "?"])
 
-    assert unmarked(numbers, ["1", "?"], text=False).tolist() == [1, 2]
-    assert unmarked(words, ["?"], text=True).isna().tolist() == [False, True]
-    assert list(unmarked(words.astype("category"), ["?"], text=False).cat.categories) == ["a"]
+    assert remove_marks(numbers, ["1", "?"], text=False).tolist() == [1, 2]
+    assert remove_marks(words, ["?"], text=True).isna().tolist() == [False, True]
+    assert list(remove_marks(words.astype("category"), ["?"], text=False).cat.categories) == ["a"]
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
@@ -76,10 +76,10 @@ def test_long_fields_of_instants_are_read_at_once(zone):
     attribute = from_dict("at", spec)
     good = "2020-01-05" if zone is None else "2020-01-05T00:00:00.123456789+01:00"
     column = pd.Series([good, "2020" + "1 1" * 8_000, "0000" + "T1" * 12_000], dtype="str")
-    typed(column, attribute)
+    convert(column, attribute)
     begun = time.process_time()
 
-    read = typed(column, attribute)
+    read = convert(column, attribute)
 
     assert time.process_time() - begun < 0.1
     assert read.iloc[0] == pd.Timestamp(good)
@@ -93,7 +93,7 @@ def test_decimals_are_read_to_the_nearest_float(monkeypatch, dtype):
     column = pd.Series(texts, dtype=dtype)
     monkeypatch.setattr(pd, "to_numeric", lambda *given, **more: np.nextafter(exactly(*given, **more), 9))
 
-    read = typed(column, from_dict("x", {"type": "float", "min": 0, "max": 9, "step": "0.1"}))
+    read = convert(column, from_dict("x", {"type": "float", "min": 0, "max": 9, "step": "0.1"}))
 
     assert read.tolist()[:-1] == [0.35573908335507054, 2.5, 0.001, np.inf, "word", 7.0]
     assert read.isna().tolist() == [False] * 6 + [True]

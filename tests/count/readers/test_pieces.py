@@ -5,31 +5,32 @@ import operator
 import pandas as pd
 import pytest
 
-from pandas_blowfish.count.readers.pieces import merged, told_apart
-from pandas_blowfish.count.readers.tables import opened
+from pandas_blowfish.count.readers.pieces import ask_engine, is_unique, merge
+from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.errors import EngineError, FrameError
 
 pa = pytest.importorskip("pyarrow")
 TABLE = pa.table({"a": [1, 2, 3, 4, 5], "b": ["x", "y", "x", "y", "z"]})
 
 
-@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "dataset", "dask"])
+@pytest.mark.parametrize("engine", ["pandas", "pyarrow", "dataset", "dask", "polars", "lazy", "duckdb"])
 def test_work_is_merged(engine, native):
     """One answer for a frame, a table, a dataset and partitions; other columns are not there."""
-    table = opened(native(engine, TABLE))
+    table = open_table(native(engine, TABLE))
 
-    found = merged(table, ["a"], lambda part: int(part["a"].sum()), operator.add)
-    names = merged(table, ["b", "b"], lambda part: {tuple(part.columns)}, operator.or_)
+    found = merge(table, ["a"], lambda part: int(part["a"].sum()), operator.add)
+    names = merge(table, ["b", "b"], lambda part: {tuple(part.columns)}, operator.or_)
 
     assert found == 15
     assert names == ({("b",)} if engine != "pandas" else {("a", "b")})
 
 
-@pytest.mark.parametrize("engine", ["pyarrow", "dataset", "dask"])
+@pytest.mark.parametrize("engine", ["pyarrow", "dataset", "dask", "polars", "lazy", "duckdb"])
 def test_a_table_is_marked_without_being_changed(engine, native):
     """The same rows under attrs of their own."""
-    table = opened(native(engine, TABLE))
+    table = open_table(native(engine, TABLE))
 
-    other = table.marked({"x": 1})
+    other = table.mark({"x": 1})
 
     assert (other.attrs, table.attrs) == ({"x": 1}, {})
     assert type(other) is type(table)
@@ -37,19 +38,40 @@ def test_a_table_is_marked_without_being_changed(engine, native):
     assert (other.rows, other.columns) == (5, ["a", "b"])
 
 
-@pytest.mark.parametrize("engine", ["pyarrow", "dataset", "dask"])
-def test_units_are_told_apart(engine, native):
+@pytest.mark.parametrize("engine", ["pyarrow", "dataset", "dask", "polars", "lazy", "duckdb"])
+def test_units_are_unique(engine, native):
     """Each value once, none missing; across parts too."""
-    table = opened(native(engine, TABLE))
-    gap = opened(native(engine, pa.table({"a": pa.array([1, None, 3], pa.int64())})))
+    table = open_table(native(engine, TABLE))
+    gap = open_table(native(engine, pa.table({"a": pa.array([1, None, 3], pa.int64())})))
 
-    assert table.each_once("a")
-    assert not table.each_once("b")
-    assert not gap.each_once("a")
+    assert table.is_unique("a")
+    assert not table.is_unique("b")
+    assert not gap.is_unique("a")
 
 
-def test_what_names_nobody_is_not_told_apart():
+def test_what_names_nobody_is_not_unique():
     """Lists cannot be compared."""
-    assert told_apart(pd.Series(["a", "b"]))
-    assert not told_apart(pd.Series([[1], [2]]))
-    assert not told_apart(pd.Series([1.0, None]))
+    assert is_unique(pd.Series(["a", "b"]))
+    assert not is_unique(pd.Series([[1], [2]]))
+    assert not is_unique(pd.Series([1.0, None]))
+
+
+def _raiser(error):
+    def ask():
+        raise error
+
+    return ask
+
+
+def test_answers_hide_everything_but_a_class():
+    """Errors of ours pass; those of an engine lose their text, and are neither cause nor context."""
+    for error in (ValueError("SECRETVALUE"), BaseException("SECRETVALUE")):
+        with pytest.raises(EngineError) as caught:
+            ask_engine("polars", "counted", _raiser(error))
+        assert "SECRETVALUE" not in str(caught.value)
+        assert caught.value.kind == type(error).__name__
+        assert caught.value.__cause__ is caught.value.__context__ is None
+    assert ask_engine("polars", "counted", lambda: 5) == 5
+    for error in (FrameError("own words", fix="none."), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            ask_engine("polars", "counted", _raiser(error))

@@ -54,7 +54,7 @@ def test_odds_are_told_for_what_is_spent_and_for_all():
     half, whole = (policy.odds({"age": 50}, {"age": 55}, epsilon) for epsilon in ("0.5", 2))
     row = re.search(r"<tr><th[^>]*>age</th><td>50 against 55.*?</tr>", text)[0]
     cells = re.findall(r'number">([^<]*)<', row)
-    assert cells == ["1", half.said, "63%", whole.said, "89%"]
+    assert cells == ["1", half.factor_text, "63%", whole.factor_text, "89%"]
     assert int(cells[2][:-1]) >= 100 * math.exp(0.5) / (1 + math.exp(0.5))
     assert "not protected" in text
     assert "certain" in text

@@ -106,14 +106,14 @@ def test_a_name_stands_for_one_answer(strategy, tmp_path):
 
 def exact_values(plan, frame):
     """Return what would be measured without noise: by the kernel's own counts."""
-    from pandas_blowfish.count.tally import counted
+    from pandas_blowfish.count.tally import count_cells
 
     measurement = plan.measurement
     if not measurement.in_rounds:
-        return measurement.apply(counted(frame, measurement.tallies, clip=False))
+        return measurement.apply(count_cells(frame, measurement.tallies, clip=False))
     values = []
     while (step := measurement.next_round(values)) is not None:
-        values.append(step.apply(counted(frame, step.tallies, clip=False)))
+        values.append(step.apply(count_cells(frame, step.tallies, clip=False)))
     return np.concatenate(values)
 
 

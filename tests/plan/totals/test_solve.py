@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.tally import counted
+from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.lattice import LIMIT
@@ -37,7 +37,7 @@ FRAME = pd.DataFrame(
 
 def _drawn(plan, times, post=True):
     """Return many solved releases of a plan on the frame, without noise first."""
-    exact = plan.measurement.apply(counted(FRAME, plan.measurement.tallies, clip=False))
+    exact = plan.measurement.apply(count_cells(FRAME, plan.measurement.tallies, clip=False))
     with bf.testing.replay(11):
         drawn = [discrete_laplace(scale, times) if scale else np.zeros(times, int) for scale in plan.scales]
     noise = np.stack(drawn, axis=1)

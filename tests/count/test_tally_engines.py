@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.readers import scan as module
-from pandas_blowfish.count.readers.tables import opened
-from pandas_blowfish.count.tally import counted, unplaced
+from pandas_blowfish.count import groups
+from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.tally import count_cells, count_unplaced
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
@@ -36,7 +36,7 @@ COLUMNS = {
     "large": ({"type": "integer"}, (2**53 - 50, 2**53)),
     "small": ({"type": "integer", "nullable": True}, (-(2**53), -(2**53) + 50)),
 }
-ENGINES = ("polars", "pyarrow", "duckdb", "dask")
+ENGINES = ("polars", "lazy", "pyarrow", "duckdb", "dask")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -94,9 +94,9 @@ def _totals(name):
 def test_sums_are_those_of_pandas(engine, name, scan, in_pandas):
     """Bounded, cut, listed and unbounded weights; missing rows, groups, filters, halves of 31 bits."""
     asked = _totals(name)
-    want = counted(in_pandas(TABLE), asked, clip=False)
+    want = count_cells(in_pandas(TABLE), asked, clip=False)
 
-    assert counted(scan(engine, TABLE), asked, clip=False).tolist() == want.tolist()
+    assert count_cells(scan(engine, TABLE), asked, clip=False).tolist() == want.tolist()
     assert np.abs(want).max() > 0
 
 
@@ -109,17 +109,17 @@ def test_sums_of_large_weights_are_clamped(engine, scan, in_pandas):
     for rows in (values, values[:2], values[3:4] * 3, values[4:7] * 50):
         table = pa.table({"x": pa.array(rows, pa.int64())})
         asked = [Total(Scope().tally(policy, [], None), lattice(column))]
-        want = counted(in_pandas(table), asked, clip=False).tolist()
+        want = count_cells(in_pandas(table), asked, clip=False).tolist()
 
-        assert counted(scan(engine, table), asked, clip=False).tolist() == want
+        assert count_cells(scan(engine, table), asked, clip=False).tolist() == want
         assert abs(want[0]) <= LIMIT
 
 
-@pytest.mark.parametrize("cells", [0, 1 << 16])
+@pytest.mark.parametrize("most", [0, 1 << 16])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_counts_are_those_of_pandas(engine, cells, scan, in_pandas, monkeypatch):
-    """Tables of one to three columns, binned, filtered and grouped; cells apart, or gathered into bins."""
-    monkeypatch.setattr(module, "CELLS", cells)
+def test_counts_are_those_of_pandas(engine, most, scan, in_pandas, monkeypatch):
+    """Tables of one to three columns, binned, filtered and grouped; by groups, or by batches."""
+    monkeypatch.setattr(groups, "MOST", most)
     asked = [
         Scope().tally(POLICY, ["bounded"], None),
         Scope().tally(POLICY, [], None),
@@ -133,8 +133,8 @@ def test_counts_are_those_of_pandas(engine, cells, scan, in_pandas, monkeypatch)
         Scope().tally(POLICY, ["listed", "floats"], {"floats": [0, 1000, 50000]}),
     ]
     for clip in (False, True):
-        want = counted(in_pandas(TABLE), asked, clip=clip)
-        assert counted(scan(engine, TABLE), asked, clip=clip).tolist() == want.tolist()
+        want = count_cells(in_pandas(TABLE), asked, clip=clip)
+        assert count_cells(scan(engine, TABLE), asked, clip=clip).tolist() == want.tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -149,13 +149,13 @@ def test_rows_outside_count_nowhere(engine, scan, in_pandas):
     found = scan(engine, table)
 
     for clip in (False, True):
-        counts = counted(found, asked, clip=clip)
-        assert counts.tolist() == counted(in_pandas(table), asked, clip=clip).tolist()
-    assert counted(in_pandas(table), asked, clip=False).sum() == 3 + 4 + 1 + 1 + 1
+        counts = count_cells(found, asked, clip=clip)
+        assert counts.tolist() == count_cells(in_pandas(table), asked, clip=clip).tolist()
+    assert count_cells(in_pandas(table), asked, clip=False).sum() == 3 + 4 + 1 + 1 + 1
     for name in ("a", "b"):
         for clip in (False, True):
-            want = unplaced(in_pandas(table), domain[name], clip=clip)
-            assert unplaced(found, domain[name], clip=clip) == want
+            want = count_unplaced(in_pandas(table), domain[name], clip=clip)
+            assert count_unplaced(found, domain[name], clip=clip) == want
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -167,9 +167,9 @@ def test_no_rows_are_no_counts(engine, scan, in_pandas):
         Total(SCOPES["groups"].tally(POLICY, [], None), lattice(DOMAIN[name])) for name in ("free", "listed")
     ]
 
-    found = counted(scan(engine, empty), asked, clip=False)
+    found = count_cells(scan(engine, empty), asked, clip=False)
 
-    assert found.tolist() == [0] * len(counted(in_pandas(empty), asked, clip=False))
+    assert found.tolist() == [0] * len(count_cells(in_pandas(empty), asked, clip=False))
 
 
 def test_many_rows_of_many_parts():
@@ -184,4 +184,4 @@ def test_many_rows_of_many_parts():
     con.register("given", pa.Table.from_pandas(frame))
 
     for native in (polars.from_pandas(frame).lazy(), con.table("given"), pa.Table.from_pandas(frame)):
-        assert counted(opened(native), asked, clip=False).tolist() == [int(values.sum())]
+        assert count_cells(open_table(native), asked, clip=False).tolist() == [int(values.sum())]
