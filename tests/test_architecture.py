@@ -196,11 +196,11 @@ MOST_MODULES = 14  # of a folder, besides its __init__
 SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every question family
 ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 # folders and names that are still to be put right; each is taken off when it is
-CROWDED = {"", "plan"}  # "": the public face
+CROWDED = {""}  # the public face
 STEMS = {"dask", "polars", "tally"}
 CLASSES: set[str] = set()
 ALIKE = {
-    *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
+    ("count", "counted"),
     ("solve", "solved"),
 }
 

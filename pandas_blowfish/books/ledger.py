@@ -119,19 +119,14 @@ class Ledger:
             raise errors.EpsilonError("epsilon", f"{epsilon} is negative", allowed="0 or more")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset, charged=True)
-            if "key" in bound.binding:
-                sealkey.stated_key(
-                    self.location, bound.binding
-                )  # raises for an older version's, with the fix
+            if "key" in bound.binding:  # an older version's: raises, with the fix
+                sealkey.stated_key(self.location, bound.binding)
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
             rules.require(connection, bound, epsilon, rule)
             kind = rules.APART if rule == rules.APART else "charge"
-            adds, remaining = Fraction(0) if kind == rules.APART else epsilon, bound.total - bound.spent
-            if adds > remaining:
-                raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
-            after, other = replace(bound, spent=bound.spent + adds), rules.beside(connection, dataset)
-            check_denominators(after)
+            after = _spend(bound, Fraction(0) if kind == rules.APART else epsilon)
+            other = rules.beside(connection, dataset)
             more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
             more |= {answers.ATTESTED: True} if name is not None else {}
             entry = _append(connection, after, kind, {**body, **more})
@@ -310,6 +305,16 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     if charged and closed is not None:
         raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
     return found
+
+
+def _spend(bound: Dataset, epsilon: Fraction) -> Dataset:
+    """Return a dataset after a charge, which must be within what remains."""
+    remaining = bound.total - bound.spent
+    if epsilon > remaining:
+        raise errors.InsufficientBudgetError(bound.name, epsilon, remaining, bound.total)
+    after = replace(bound, spent=bound.spent + epsilon)
+    check_denominators(after)
+    return after
 
 
 def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, dict[str, Fraction]]:

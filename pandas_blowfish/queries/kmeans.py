@@ -73,8 +73,20 @@ def plan_kmeans(
     scope.refuse_grouped(names)
     if "cluster" in scope.groups:
         raise ArgumentError("columns", "'cluster' is a name in the result", fix="rename the column.")
+    space = _space(policy, scope, names, _clusters(k), scale)
+    query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": space.k, "strategy": chosen}
+    query |= {"scale": _plain_scale(scale)} if scale is not True else {}
+    query |= scope.facts() | ({"rows": many} if many is not None else {})
+    number, usual = many, USUAL if known is None else max(known, 1)
+    if many is None and scope.condition is None and not any(policy.domain[name].nullable for name in names):
+        number = usual if policy.rows_public else None
+    asked = Clustering(space, number, usual)
+    return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+
+
+def _space(policy: Policy, scope: Scope, names: list[str], clusters: int, scale: Any) -> Space:
+    """Return the cells that are clustered, by group, refusing columns and groups that cannot be."""
     attributes = tuple(policy.domain[name] for name in names)
-    clusters = _clusters(k)
     _check_columns(attributes)
     policy.domain.select(names)  # refuses more cells than a column may have
     units = _units(attributes, scale)
@@ -90,20 +102,9 @@ def plan_kmeans(
     if space.lots > MAX_GROUPS:
         raise DomainTooLargeError("the list of groups", space.lots, MAX_GROUPS, fix="group by less.")
     if clusters > math.prod(space.cells):
-        raise ArgumentError(
-            "k", f"{clusters} clusters", allowed=f"up to {math.prod(space.cells)}, the number of cells"
-        )
-    query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": clusters, "strategy": chosen}
-    query |= (
-        ({"scale": _said(scale)} if scale is not True else {})
-        | scope.facts()
-        | ({"rows": many} if many is not None else {})
-    )
-    number, usual = many, USUAL if known is None else max(known, 1)
-    if many is None and tally.condition is None and not any(each.nullable for each in attributes):
-        number = usual if policy.rows_public else None
-    asked = Clustering(space, number, usual)
-    return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+        allowed = f"up to {math.prod(space.cells)}, the number of cells"
+        raise ArgumentError("k", f"{clusters} clusters", allowed=allowed)
+    return space
 
 
 def kmeans_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
@@ -206,7 +207,7 @@ def _length(attribute: Attribute) -> Fraction:
     return high - low
 
 
-def _said(scale: Any) -> Any:
+def _plain_scale(scale: Any) -> Any:
     """Return the scale as plain data."""
     return bool(scale) if not isinstance(scale, Mapping) else {str(k): float(v) for k, v in scale.items()}
 

@@ -95,18 +95,21 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
             steps = steps[_some(drawn[0], every, start, windows)]
         sizes = {a.name: size for a, size in zip(drawn, steps.shape, strict=True)}
         found.append(steps.reshape([sizes.get(a.name, 1) for a in seen]))
-    together: Floats = np.asarray(np.maximum(found[0], found[-1]), dtype=np.float64)
-    if len(found) > 1 and policy.graph.moves == 1:  # one block a step
-        together = found[0] + found[1]
-    together = np.where(np.isfinite(together), np.minimum(together, MOST + 1), np.inf)
-    if policy.presence:
-        together = np.minimum(together, 2)  # through "absent"
     return SecretReach(
         tuple(_cut(a, *windows[a.name], every[a.name], start[a.name]) for a in seen),
         tuple(_inside(a, start, windows) // every[a.name] for a in seen),
-        together,
+        _combine(policy, found),
         all(windows[a.name] == (0, a.cells) for a in seen),
     )
+
+
+def _combine(policy: Policy, found: Sequence[Floats]) -> Floats:
+    """Return the steps in one or two blocks together."""
+    together: Floats = np.asarray(np.maximum(found[0], found[-1]), dtype=np.float64)
+    if len(found) > 1 and policy.graph.moves == 1:  # one block per step
+        together = found[0] + found[1]
+    together = np.where(np.isfinite(together), np.minimum(together, MOST + 1), np.inf)
+    return np.minimum(together, 2) if policy.presence else together  # through "absent"
 
 
 def _open(secret: Mapping[str, Any]) -> bool:

@@ -59,14 +59,8 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
     crossed = _crossed(release, facts, verb)
-    if columns is not None and verb in TOTALS:
-        release = _only(release, columns)
-    elif columns is not None and crossed:
-        release = _turned(release, columns)
-    elif columns is not None and verb != "kmeans":
-        raise ArgumentError(
-            "columns", _refused(release, verb)[0], allowed="None", fix=_refused(release, verb)[1]
-        )
+    if columns is not None and verb != "kmeans":
+        release = _choose(release, verb, columns, crossed=crossed)
     axes = axes_of(ax)
     low, high, note = _bounds(release, level)
     if verb == "kmeans":
@@ -82,30 +76,20 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
         typical = float(np.nanmedian(np.fmax(high - values, values - low)))
         note += f", typically \N{PLUS-MINUS SIGN} {number_of(float(f'{typical:.3g}'))}"
     index = _boxes_named(release.index, facts) if verb == "range" else release.index
-    codes, cells = np.arange(len(index)), index
-    names: list[str] = [""]
-    groups = np.zeros(len(index), dtype=np.intp)
-    if isinstance(index, pd.MultiIndex):
-        codes, cells = pd.factorize(index.get_level_values(-1), use_na_sentinel=False)
-        groups, outer = pd.factorize(index.droplevel(-1), use_na_sentinel=False)
-        names = [plain(name_of(each)) for each in outer]
-        names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
-        crowded = (
-            len(names) > GROUPS and len(names) * len(cells) > MANY and verb in ("hist", "marginal", "count")
-        )
-        if crossed or crowded:
-            rows = index.droplevel(-1)
-            if isinstance(rows, pd.MultiIndex):
-                rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
-            table = table_of(rows, index.get_level_values(-1), values, low, high)
-            _words(axes, facts, draw_heat(axes, table, note))
-            return axes
+    codes, cells, groups, names = _split(index)
+    crowded = len(names) > GROUPS and len(names) * len(cells) > MANY and verb in ("hist", "marginal", "count")
+    if isinstance(index, pd.MultiIndex) and (crossed or crowded):
+        rows = index.droplevel(-1)
+        if isinstance(rows, pd.MultiIndex):
+            rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
+        table = table_of(rows, index.get_level_values(-1), values, low, high)
+        _words(axes, facts, draw_heat(axes, table, note))
+        return axes
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
     series = [
         Series(name, codes[part], values[part], low[part], high[part])
         for name, part in zip(names, parts, strict=True)
     ]
-    cells = cells.rename(index.names[-1])
     if verb == "quantile":
         draw_quantiles(axes, np.asarray(cells, dtype=float), series)
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
@@ -117,6 +101,27 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
         legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
     _words(axes, facts, note)
     return axes
+
+
+def _choose(release: pd.DataFrame, verb: str, columns: Any, *, crossed: bool) -> pd.DataFrame:
+    """Return what some columns of a release are, or raise where there are none to choose from."""
+    if verb in TOTALS:
+        return _only(release, columns)
+    if crossed:
+        return _turned(release, columns)
+    problem, fix = _refused(release, verb)
+    raise ArgumentError("columns", problem, allowed="None", fix=fix)
+
+
+def _split(index: pd.Index[Any]) -> tuple[Any, pd.Index[Any], Any, list[str]]:
+    """Return the number of each answer's cell, the cells, the number of its group, and the groups' names."""
+    if not isinstance(index, pd.MultiIndex):
+        return np.arange(len(index)), index, np.zeros(len(index), dtype=np.intp), [""]
+    codes, cells = pd.factorize(index.get_level_values(-1), use_na_sentinel=False)
+    groups, outer = pd.factorize(index.droplevel(-1), use_na_sentinel=False)
+    names = [plain(name_of(each)) for each in outer]
+    names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
+    return codes, cells.rename(index.names[-1]), groups, names
 
 
 def _crossed(release: pd.DataFrame, facts: Facts, verb: str) -> bool:

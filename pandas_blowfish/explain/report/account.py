@@ -137,22 +137,15 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
     """
     given = read_releases(releases)
     bound, policy = _bound(ledger, dataset)
-    try:
-        every = ledger.entries
-        lines = _lines(every[every["dataset"] == dataset])
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        raise LedgerTamperedError(None, "its entries cannot be read") from None
-    if not lines:
-        raise UnknownDatasetError(dataset, ledger.datasets)
-    empty = pd.DataFrame()
-    empty.attrs["blowfish"] = _record(ledger, dataset, bound)
+    every, lines = _entries(ledger, dataset)
+    empty = _empty_frame(ledger, dataset, bound)
     problem = _problem(ledger)
     checked = [
         (name, table, *_compared(ledger, dataset, receipt_of(table), problem)) for name, table in given
     ]
     kept = _releases(ledger, dataset, lines, checked, lambda: ask(empty))
     last, binding = lines[-1], bound.binding if bound is not None else {}
-    public = policy is not None and policy.rows_public
+    public, head = policy is not None and policy.rows_public, str(every["hash"].iloc[-1])
     return Account(
         dataset=dataset,
         ledger=os.path.basename(ledger.location) if ledger.is_file else "",
@@ -166,12 +159,24 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         lines=tuple(lines),
         releases=tuple(kept),
         problem=problem,
-        keyed=str(every["hash"].iloc[-1]).startswith("hmac-"),
+        keyed=head.startswith("hmac-"),
         entries=len(every.index),
-        head=str(every["hash"].iloc[-1]),
+        head=head,
         others=tuple(name for name in ledger.datasets if name != dataset),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _entries(ledger: Ledger, dataset: str) -> tuple[pd.DataFrame, list[Line]]:
+    """Return all entries of a ledger, and those of a dataset, of which there must be some."""
+    try:
+        every = ledger.entries
+        lines = _lines(every[every["dataset"] == dataset])
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        raise LedgerTamperedError(None, "its entries cannot be read") from None
+    if not lines:
+        raise UnknownDatasetError(dataset, ledger.datasets)
+    return every, lines
 
 
 def read_releases(releases: Any) -> list[tuple[str, pd.DataFrame]]:
@@ -207,9 +212,12 @@ def _bound(ledger: Ledger, dataset: str) -> tuple[Dataset | None, Policy | None]
         return None, None
 
 
-def _record(ledger: Ledger, dataset: str, bound: Dataset | None) -> dict[str, Any]:
-    stated = bound.binding.get("fingerprint") if bound is not None else None
-    return {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
+def _empty_frame(ledger: Ledger, dataset: str, bound: Dataset | None) -> pd.DataFrame:
+    """Return a protected frame without rows or columns, of which kept releases can be asked."""
+    frame, stated = pd.DataFrame(), bound.binding.get("fingerprint") if bound is not None else None
+    record = {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
+    frame.attrs["blowfish"] = record
+    return frame
 
 
 def _problem(ledger: Ledger) -> str:

@@ -176,7 +176,7 @@ def budget(account: Account) -> Html:
     header = ("entry", "when (UTC)", "what", "cost", "spent after it", "total")
     return join(
         bar,
-        element("p", text + "."),
+        element("p", f"{text[:1].upper()}{text[1:]}."),
         *shut,
         element("figure", timeline(account.lines)),
         element("p", how),

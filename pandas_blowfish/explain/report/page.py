@@ -108,7 +108,7 @@ def _opening(account: Account) -> list[Html]:
         sound = element("li", _word("The ledger is NOT sound", good=False), f": {first}")
     used, total = decimal(account.spent), decimal(account.total)
     spent = f"{used} of the budget of {total} is spent, {decimal(left)} is left"
-    facts = [sound, element("li", spent, *_shut(account))]
+    facts = [sound, element("li", spent[:1].upper() + spent[1:], *_shut(account))]
     facts += [element("li", _word(each, good=False)) for each in list_uncovered(account)]
     disagree = sum(not each.agrees for each in account.releases)
     if disagree:
