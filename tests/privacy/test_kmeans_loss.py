@@ -183,7 +183,11 @@ def test_rounds_lose_epsilon_whatever_was_measured(chunk, make_clusters):
 
 LIES = {
     "rows that leave the filter": (hats, "soft_change", lambda true: forgets_leaving(true)),
-    "one part of a soft row": (hats, "moved", lambda true: lambda *ends: np.maximum(true(*ends) - 1, 0)),
+    "one part of a soft row": (
+        hats,
+        "count_moved",
+        lambda true: lambda *ends: np.maximum(true(*ends) - 1, 0),
+    ),
     "the other rounds": (Adaptive, "round_scales", lambda true: property(one_round)),
     "edges between pieces": (whole, "exact_parts", lambda true: all_exact),
     "the count": (Clustering, "_best", lambda true: lambda *a: true(a[0], a[1], a[2] / (1 - SHARE), *a[3:])),
