@@ -111,13 +111,13 @@ scale_faults(tables.EffectTables, "table_scales", TABLES, "levels", "boxes, leve
 for _name in ("identity", "direct", "optimised"):
     scale_faults(linear.Linear, "scale", WORK, f"linear ({_name})", f"workload, {_name}")
 scale_faults(nested.Nested, "family_scales", WORK, "woven", "workload, ordered")
-scale_faults(totals.Sums, "total_scales", TOTALS, "sum", "sum")
-scale_faults(totals.Sums, "total_scales", TOTALS, "mean", "mean")
+scale_faults(totals.NoisySums, "total_scales", TOTALS, "sum", "sum")
+scale_faults(totals.NoisySums, "total_scales", TOTALS, "mean", "mean")
 scale_faults(
-    totals.Sums, "total_scales", TOTALS, "logsum", "logsum", tests="tests/privacy/test_total_loss.py"
+    totals.NoisySums, "total_scales", TOTALS, "logsum", "logsum", tests="tests/privacy/test_total_loss.py"
 )
 scale_faults(
-    totals.Sums, "total_scales", TOTALS, "geomean", "geomean", tests="tests/privacy/test_total_loss.py"
+    totals.NoisySums, "total_scales", TOTALS, "geomean", "geomean", tests="tests/privacy/test_total_loss.py"
 )
 scale_faults(identity.Identity, "scale", CLUSTERS, "grid", "clusters, grid")
 scale_faults(soft.SoftBins, "scale", CLUSTERS, "soft bins", "clusters, soft")
@@ -150,7 +150,7 @@ for _owner, _said, _family, _case in (
     (tables.EffectTables, "residual", TABLES, "marginals, residual"),
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh"),
     (linear.Linear, "linear", WORK, "workload, direct"),
-    (totals.Sums, "mean", TOTALS, "mean"),
+    (totals.NoisySums, "mean", TOTALS, "mean"),
     (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole"),
@@ -170,7 +170,7 @@ for _owner, _said, _family, _case, _file in (
     (levels.Levels, "levels", TABLES, "boxes, levels", "levels"),
     (mesh.Mesh, "mesh", TABLES, "boxes, mesh", "mesh"),
     (linear.Linear, "linear", WORK, "workload, direct", "linear"),
-    (totals.Sums, "sums", TOTALS, "sum", "total"),
+    (totals.NoisySums, "sums", TOTALS, "sum", "total"),
     (soft.SoftBins, "soft bins", CLUSTERS, "clusters, soft", "soft"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive", "adaptive"),
     (whole.PartSums, "sums of parts", CLUSTERS, "clusters, whole", "whole"),
@@ -198,7 +198,7 @@ for _owner, _said, _family, _case in (
     (identity.Identity, "identity", COUNTS, "hist"),
     (residual.Residual, "residual", TABLES, "marginals, residual"),
     (linear.Linear, "linear", WORK, "workload, direct"),
-    (totals.Sums, "sums", TOTALS, "sum"),
+    (totals.NoisySums, "sums", TOTALS, "sum"),
     (adaptive.HalvedBoxes, "a round of adaptive", CLUSTERS, "clusters, adaptive"),
 ):
     fault(f"{_said}: one row doubled, and stated so", _family, _case)(
@@ -502,7 +502,9 @@ def _(patch: Patches) -> None:
 
 @fault("the longest edge of a sum is one step", TOTALS, "sum", "sum of two", "mean")
 def _(patch: Patches) -> None:
-    patch.everywhere(stretch.even, lambda old, weights, secret: min(old(weights, secret), weights.each))
+    patch.everywhere(
+        stretch.longest_even, lambda old, weights, secret: min(old(weights, secret), weights.each)
+    )
 
 
 @fault(
@@ -513,7 +515,7 @@ def _(patch: Patches) -> None:
     tests="tests/plan/totals/test_sensitivity_stretch.py",
 )
 def _(patch: Patches) -> None:
-    patch.everywhere(stretch.even, lambda old, *given: old(*given) // 2)
+    patch.everywhere(stretch.longest_even, lambda old, *given: old(*given) // 2)
 
 
 @fault("of listed edges the first alone is weighed", TOTALS, "sum of listed")
@@ -564,13 +566,15 @@ def _(patch: Patches) -> None:
 
 @fault("sums of a ball: its longest edges are left out", TOTALS, "sum of a ball")
 def _(patch: Patches) -> None:
-    patch.everywhere(stretch.together, lambda old, *given: np.maximum(old(*given) - 1, 0))
+    patch.everywhere(stretch.joint_changes, lambda old, *given: np.maximum(old(*given) - 1, 0))
 
 
 @fault("mean: its sum is charged, its count is not", TOTALS, "mean")
 def _(patch: Patches) -> None:
     patch.wrap(
-        totals.Sums, "_loss", lambda old, own, rates: old(own, [rates[0], *[Fraction(0)] * (len(rates) - 1)])
+        totals.NoisySums,
+        "_loss",
+        lambda old, own, rates: old(own, [rates[0], *[Fraction(0)] * (len(rates) - 1)]),
     )
 
 
@@ -921,8 +925,8 @@ def _(patch: Patches) -> None:
 
 @fault("the secret total is forgotten", OTHERS, "secret total")
 def _(patch: Patches) -> None:
-    patch.wrap(totals.Sums, "_loss", lambda old, own, rates: own.moved.loss(rates))
-    patch.wrap(totals.Sums, "_factors", lambda old, own: tuple(map(Fraction, own.moved.peaks)))
+    patch.wrap(totals.NoisySums, "_loss", lambda old, own, rates: own.moved.loss(rates))
+    patch.wrap(totals.NoisySums, "_factors", lambda old, own: tuple(map(Fraction, own.moved.peaks)))
 
 
 # what the check itself relies on

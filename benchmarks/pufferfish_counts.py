@@ -28,7 +28,7 @@ from ranges import progress, table
 import pandas_blowfish as bf
 from pandas_blowfish.beyond.certified import Certified, certify
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.kernel.weaker_release import certified
+from pandas_blowfish.kernel.weaker_release import draw_certified
 from pandas_blowfish.policy.domain import integers
 
 ALPHA = "0.001"
@@ -50,7 +50,7 @@ def draws(told: Certified, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return errors of tables (one row each, of the measured cells), and which are told exactly."""
     flat = counts.ravel()
     ends = tuple(np.tile(end, len(flat) // len(end)) for end in told.intervals)
-    values, exact = certified(flat, replace(told, intervals=ends))
+    values, exact = draw_certified(flat, replace(told, intervals=ends))
     return (values - flat).reshape(counts.shape), exact.reshape(counts.shape)
 
 
@@ -62,7 +62,7 @@ def told_by_accessor(told: Certified, counts: np.ndarray, seed: int) -> tuple[An
     with bf.testing.replay(seed):
         released = rows.blowfish.hist("x", **asked, post=False)
     with bf.testing.replay(seed):
-        values, exact = certified(counts, told)
+        values, exact = draw_certified(counts, told)
     return released[["count", "exact"]].to_numpy(dtype=float), np.column_stack([values, exact])
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.linalg import cholesky, eigvalsh
 
 import pandas_blowfish as bf
-from pandas_blowfish.kernel.buckets import bucketed
+from pandas_blowfish.kernel.buckets import draw_buckets
 from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.plan import Plan
@@ -150,7 +150,7 @@ def errors_each(plan: Plan, counts: np.ndarray, truth: np.ndarray, repeats: int)
     dawa = plan.measurement if isinstance(plan.measurement, Dawa) else None
     found = []
     for _ in range(repeats):
-        values = bucketed(dawa, exact) if dawa else add_noise(plan.measurement, exact, plan.cost)
+        values = draw_buckets(dawa, exact) if dawa else add_noise(plan.measurement, exact, plan.cost)
         solved = [plan.measurement.solve(values, post=post).answers for post in (False, True)]
         found.append([float(np.mean((answers - truth) ** 2)) for answers in solved])
     return np.array(found)

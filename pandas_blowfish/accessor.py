@@ -47,7 +47,7 @@ from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
 from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
 from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.queries.weaker_promise import answer_apart
+from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Tables
 from pandas_blowfish.verbs import Verbs, specialise
@@ -228,7 +228,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         return write_page(account(source.ledger, source.dataset.name, of, releases), target)
 
     def _opened(self) -> Opened:
-        return binding.opened(self._frame.attrs.get("blowfish"))
+        return binding.open_frame(self._frame.attrs.get("blowfish"))
 
     def _narrow(self, step: str, *given: Any) -> Self:
         return type(self)(self._frame, getattr(self._scope, step)(self.policy, *given))
@@ -243,7 +243,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         plan = plan_verb(verb, given, source.policy, self._scope, known)
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
         if isinstance(plan, Apart):
-            return answer_apart(plan, self._frame, source, **stated)
+            return answer_weaker(plan, self._frame, source, **stated)
         stated |= {"build": VERBS[verb].frame, "shapes": VERBS[verb].shapes}
         return answer(plan, self._frame, source, **stated)
 

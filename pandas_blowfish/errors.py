@@ -1,6 +1,6 @@
 """Every exception of the library, under one base class; none ever shows a value from a row.
 
-Each message says what happened, what is allowed and how to fix it, and each error carries its
+Each message states what happened, what is allowed and how to fix it, and each error carries its
 facts as attributes. Names of columns and declared bounds may appear, rows never do.
 """
 
@@ -51,7 +51,7 @@ class ExpressionError(ArgumentError):
 
 
 class SchemaError(BlowfishError, ValueError):
-    """A schema does not say what a domain needs, or says what we cannot honour."""
+    """A schema does not state what a domain needs, or states what we cannot honour."""
 
     about = "column"
 
@@ -68,12 +68,13 @@ class SecretError(SchemaError):
 
 
 class AttachedPolicyError(SchemaError):
-    """A policy attached to a schema does not agree with what the schema itself says now."""
+    """A policy attached to a schema does not agree with what the schema itself states now."""
 
     def __init__(self, differences: Mapping[str, tuple[str, str]]) -> None:
-        self.differences = dict(differences)  # by column: what the schema says, what the policy says
+        self.differences = dict(differences)  # by column: what the schema states, what the policy states
         lines = [
-            f"\n  {name}: the schema says {one}; the policy {two}" for name, (one, two) in differences.items()
+            f"\n  {name}: the schema states {one}; the policy {two}"
+            for name, (one, two) in differences.items()
         ]
         more = f"\n  and {len(lines) - 12} more" if len(lines) > 12 else ""
         fix = (
@@ -154,7 +155,7 @@ class EngineError(FrameError):
 
 
 class DataFileError(FrameError):
-    """A file of rows cannot be read; says where, and shows nothing of a row."""
+    """A file of rows cannot be read; names the place, and shows nothing of a row."""
 
 
 class OutsideDomainError(FrameError):
@@ -162,7 +163,9 @@ class OutsideDomainError(FrameError):
 
     def __init__(self, columns: Sequence[str]) -> None:
         names = ", ".join(map(repr, columns))
-        fix = "bf.check(frame, policy) counts them; mend the rows, widen the schema, say nullable=True, or "
+        fix = (
+            "bf.check(frame, policy) counts them; fix the rows, widen the schema, declare nullable=True, or "
+        )
         fix += 'outside="clip" for an order, or leave the column out of the schema if no query needs it.'
         super().__init__(f"rows lie outside the declared domain of {names}", columns=columns, fix=fix)
 
@@ -174,7 +177,7 @@ class FactMismatchError(FrameError):
         self.facts = list(facts)
         more = f" and {len(self.facts) - 5} more" if len(self.facts) > 5 else ""
         what = f"the rows do not agree with the known answer of {', '.join(self.facts[:5])}{more}"
-        fix = fix or "bf.check(frame, policy) lists such facts; mend the rows or the answers."
+        fix = fix or "bf.check(frame, policy) lists such facts; fix the rows or the answers."
         super().__init__(what, fix=fix)
 
 
@@ -206,7 +209,7 @@ class ReceiptError(FrameError):
 
     def __init__(self, what: str) -> None:
         self.what = what
-        fix = "take the release as its verb returned it; one with a name= is found again in the ledger, free."
+        fix = "take the release as its verb returned it; one with a name= is in the ledger, at no cost."
         super().__init__(f"the receipt is not one that a release carries: {what}", fix=fix)
 
 
@@ -324,8 +327,8 @@ class PolicyMismatchError(LedgerError, ValueError):
         if facts:
             named = f"{', '.join(self.facts[:5])}{', ...' if len(facts) > 5 else ''}"
             fix = f"Ledger.record_exact({dataset!r}, ...) records what is public since, answers too: {named}."
-        said = f"dataset {dataset!r} was first protected with another {what}."
-        super().__init__(_message(said, allowed, fix))
+        text = f"dataset {dataset!r} was first protected with another {what}."
+        super().__init__(_message(text, allowed, fix))
 
 
 class NameTakenError(LedgerError, ValueError):

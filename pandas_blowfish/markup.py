@@ -36,7 +36,7 @@ def one_line(value: object, most: int = MOST) -> str:
         ('two\\nlines', 'aaa...aaa')
     """
     text = str(value)
-    if len(text) > 2 * most:  # what is cut away need not be looked at
+    if len(text) > 2 * most:  # what is cut away need not be read
         text = text[:most] + text[-most:]
     text = _shown(text)
     if len(text) <= most:
@@ -65,12 +65,37 @@ def amount(value: Fraction) -> str:
         return "beyond all bounds"
 
 
+def decimal(value: Fraction) -> str:
+    """Return an exact number with the digits that matter to a person; receipts state it exactly.
+
+    Examples:
+        >>> decimal(Fraction(1, 10)), decimal(Fraction(18514)), decimal(Fraction(1, 3))
+        ('0.1', '18,514', 'about 0.3333')
+    """
+    parts = value * 10**6
+    if parts.denominator > 1 or abs(value) >= 10**12:
+        return f"about {float(value):.4g}" if abs(value) < 10**300 else "beyond all bounds"
+    whole, rest = divmod(abs(int(parts)), 10**6)
+    point = f".{rest:06d}".rstrip("0") if rest else ""
+    return f"{'-' if value < 0 else ''}{whole:,}{point}"
+
+
+def spent_text(spent: Fraction, total: Fraction) -> str:
+    """Return a budget in words.
+
+    Examples:
+        >>> spent_text(Fraction(1, 10), Fraction(1))
+        'spent 0.1 of 1, remaining 0.9'
+    """
+    return f"spent {decimal(spent)} of {decimal(total)}, remaining {decimal(total - spent)}"
+
+
 def share(part: Fraction, whole: Fraction) -> float:
     """Return a part of a whole between 0 and 1, whatever the two are."""
     return float(min(max(part / whole, Fraction(0)), Fraction(1))) if whole > 0 else 1.0
 
 
-def joined(*parts: Html) -> Html:
+def join(*parts: Html) -> Html:
     """Return markup put together."""
     return Html("".join(parts))
 
@@ -92,7 +117,7 @@ def element(name: str, *parts: object, **attributes: str | None) -> Html:
 
 
 def facts_table(facts: Mapping[Any, object], caption: str = "", *, most: int = 2 * MOST) -> Html:
-    """Return a table of names and values, one a row."""
+    """Return a table of names and values, one per row."""
     rows = [
         element(
             "tr",
@@ -109,7 +134,7 @@ def facts_table(facts: Mapping[Any, object], caption: str = "", *, most: int = 2
 def data_table(
     header: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", *, more: str = ""
 ) -> Html:
-    """Return a table whose first column names its rows; `more` is said beneath, of rows that are left out."""
+    """Return a table whose first column names its rows; `more` is a note beneath on what is left out."""
     head = element("tr", *(element("th", safe(name), scope="col", style=_HEAD) for name in header))
     body = [
         element(
@@ -120,24 +145,24 @@ def data_table(
         for row in rows
     ]
     table = _table(caption, element("thead", head), element("tbody", *body))
-    return joined(table, note(more)) if more else table
+    return join(table, note(more)) if more else table
 
 
-def bar(spent: Fraction, total: Fraction, said: str) -> Html:
+def budget_bar(spent: Fraction, total: Fraction, said: str) -> Html:
     """Return a bar of what is spent of a total; what it shows is also its name, and written beside it."""
     over = spent > total
     stripes = "repeating-linear-gradient(45deg,currentColor 0 4px,transparent 4px 8px)"
     fill = f"height:100%;width:{100 * share(spent, total):.1f}%;opacity:.65;background:"
     inner = element("div", style=fill + (stripes if over else "currentColor"))
     box = f"height:.8em;max-width:24em;border:{_LINE};border-radius:3px;overflow:hidden;margin:.3em 0"
-    return joined(
+    return join(
         element("div", inner, role="img", aria_label=one_line(said, 400), style=box),
         element("div", safe(said, 400), aria_hidden="true"),
     )
 
 
 def badge(text: str) -> Html:
-    """Return a short word in a frame; it means what it says, whatever its colour."""
+    """Return a short word in a frame; its meaning does not depend on its colour."""
     style = f"border:{_LINE};border-radius:.6em;padding:0 .5em;font-size:.9em;white-space:nowrap"
     return element("span", safe(text), style=style)
 
@@ -152,7 +177,7 @@ def paragraph(text: str, most: int = 4_000) -> Html:
     return element("p", safe(text, most), style="margin:.3em 0;max-width:60em")
 
 
-def folded(summary: str, *parts: Html) -> Html:
+def fold(summary: str, *parts: Html) -> Html:
     """Return parts that are opened by a click, or by the keyboard."""
     return element(
         "details",

@@ -76,7 +76,7 @@ class Receipt(dict[str, Any]):
         parts = self.parts()
         technical = parts.pop("technical", {})
         tables = [markup.facts_table(stated, part) for part, stated in parts.items()]
-        tables += [markup.folded("technical", markup.facts_table(technical))] if technical else []
+        tables += [markup.fold("technical", markup.facts_table(technical))] if technical else []
         verify = "ledger.verify(release.blowfish.receipt) compares it with the ledger."
         return markup.card("Receipt", *tables, markup.note(verify))
 
@@ -113,11 +113,11 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """Return `low` and `high` that hold the true answer with at least this probability, row by row.
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
-    sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be told
-    exactly are held with this probability over both kinds of answers. There are two exceptions.
-    Quantiles have `law.widest` released errors around the released value, which are about the noise in the
+    sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
+    exact are covered with this probability over both kinds of answers. There are two exceptions.
+    Quantiles have `widest` released errors around the released value, which are about the noise in the
     counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
-    cluster, `law.widest` standard errors of it: where the border of two clusters cuts bins, or many small
+    cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or many small
     counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows there are.
 
     Proof note:
@@ -125,13 +125,13 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
         Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`law.reach_of_sum`); of an estimate t is `law.widest` standard errors. A shaped count is
+                  (`reach_of_sum`); of an estimate t is `widest` standard errors. A shaped count is
                   max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
-                  the truth after adding s back, and a zero one says only that the noisy answer was at
+                  the truth after adding s back, and a zero one means only that the noisy answer was at
                   most s; a shaped sum is the unbiased one less a shift.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
-    widest(level)  # a level that is none is told so, whatever the frame
+    widest(level)  # refuses what is no probability, whatever the frame
     with reading():
         low, high = _ends(frame, _usable(frame), level)
         bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
@@ -201,7 +201,7 @@ def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Float
 
 
 def _plain(facts: Facts) -> bool:
-    """Tell whether answers are counts with a noise each, moved by a shift."""
+    """Return whether answers are counts with a noise each, moved by a shift."""
     one_each = facts["proof"] in ("identity", "certified", "wasserstein")
     return bool(one_each and facts["verb"] in ("hist", "count"))
 

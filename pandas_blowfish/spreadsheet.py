@@ -19,14 +19,14 @@ FORMULA = re.compile(r"'*[=+\-@\t\r\n]")  # what spreadsheets run, or would once
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose texts no spreadsheet runs: an apostrophe before those that look like formulas."""
     table = frame.copy()
-    table.columns = pd.Index([escaped(name) for name in frame.columns])
+    table.columns = pd.Index([escape(name) for name in frame.columns])
     for place in range(table.shape[1]):
         column = frame.iloc[:, place]
         if not pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "mM":
-            table.isetitem(place, [escaped(each) for each in column])
+            table.isetitem(place, [escape(each) for each in column])
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
-    plain = [level if level.dtype.kind in "iufbmM" else level.map(escaped) for level in levels]
-    names = [escaped(name) for name in frame.index.names]
+    plain = [level if level.dtype.kind in "iufbmM" else level.map(escape) for level in levels]
+    names = [escape(name) for name in frame.index.names]
     if len(plain) == 1:
         table.index = plain[0].rename(names[0])
     else:
@@ -51,21 +51,21 @@ def _texts(table: pd.DataFrame) -> Iterator[str]:
             yield from (text for text in each if isinstance(text, str))
 
 
-def escaped(value: Any) -> Any:
+def escape(value: Any) -> Any:
     """Return text that no spreadsheet runs; anything else as it is.
 
     Examples:
-        >>> escaped("=1+1"), escaped("a=1"), escaped(-5), escaped("'=1")
+        >>> escape("=1+1"), escape("a=1"), escape(-5), escape("'=1")
         ("'=1+1", 'a=1', -5, "''=1")
     """
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
-def unescaped(value: Any) -> Any:
-    """Return text as it was before `escaped` marked it; anything else as it is.
+def unescape(value: Any) -> Any:
+    """Return text as it was before `escape` marked it; anything else as it is.
 
     Examples:
-        >>> unescaped("'=1+1"), unescaped("''=1"), unescaped("'a"), unescaped(-5)
+        >>> unescape("'=1+1"), unescape("''=1"), unescape("'a"), unescape(-5)
         ('=1+1', "'=1", "'a", -5)
     """
     marked = isinstance(value, str) and value.startswith("'") and FORMULA.match(value)

@@ -279,7 +279,7 @@ def box_matrix(question: Boxes) -> np.ndarray:
     rows = []
     for key in np.ndindex(*shape[:groups]):
         own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
-        for box in range(len(question.some)):
+        for box in range(len(question.nonempty)):
             hit = own.copy()
             for n, (start, stop) in enumerate(zip(question.starts, question.stops, strict=True)):
                 hit &= (codes[groups + n] >= start[box]) & (codes[groups + n] < stop[box])

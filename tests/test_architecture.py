@@ -1,10 +1,13 @@
 """Imports point one way, and only the kernel touches rows, randomness or budget."""
 
 import ast
+import importlib
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from pandas_blowfish.plan.protocol import OwnNoise, Question
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pandas_blowfish"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -193,15 +196,11 @@ MOST_MODULES = 14  # of a folder, besides its __init__
 SHARED_STEMS = {"question", "sensitivity", "solve"}  # the same rooms in every question family
 ENDINGS = ("ings", "ing", "ies", "ers", "er", "ed", "es", "s", "d", "e", "y")
 # folders and names that are still to be put right; each is taken off when it is
-CROWDED = {"", "plan"}  # "": the public face
+CROWDED = {""}  # the public face
 STEMS = {"dask", "polars", "tally"}
-CLASSES = {
-    "Sums",
-    "Reach",
-    "Grid",
-}
+CLASSES: set[str] = set()
 ALIKE = {
-    *(("count", "counted"), ("expression", "expressions"), ("protect", "protected")),
+    ("count", "counted"),
     ("solve", "solved"),
 }
 
@@ -257,3 +256,59 @@ def test_no_module_names_differ_by_an_ending_only():
         alike.setdefault(_root(stem), set()).add(stem)
 
     assert {tuple(sorted(stems)) for stems in alike.values() if len(stems) > 1} <= ALIKE
+
+
+def _families() -> dict[str, str]:
+    """Return the family of each question and strategy, by the name of its class."""
+    found = {}
+    for folder in ("line", "tables", "linear", "totals", "clusters"):
+        for path in (PACKAGE / "plan" / folder).glob("*.py"):
+            module = importlib.import_module(f"pandas_blowfish.plan.{folder}.{path.stem}")
+            for name, kind in vars(module).items():
+                own = isinstance(kind, type) and kind.__module__ == module.__name__
+                if own and (issubclass(kind, (Question, OwnNoise)) or hasattr(kind, "apply")):
+                    found[name] = folder
+    return found
+
+
+def test_nobody_asks_which_strategy_or_question_it_holds():
+    """Outside its family a strategy is called by the protocol, never told apart by its class."""
+    families = _families()
+    assert {"Identity", "Spans", "Counts", "Tree", "Residual", "NoisySums", "Soft"} <= set(families)
+    kinds = {"Question", "Strategy", "Round", "OneRound", "OneTable", "InRounds", "OwnNoise"}
+
+    asked = []
+    for path in MODULES:
+        parts = path.relative_to(PACKAGE).parts
+        folder = parts[1] if parts[0] == "plan" and len(parts) > 2 else None
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+                named = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                outside = {name for name in named if name in kinds or families.get(name, folder) != folder}
+                asked += [f"{'/'.join(parts)}:{node.lineno} {name}" for name in outside]
+
+    assert not asked
+
+
+PARTICIPLES = {
+    *("told", "said", "held", "kept", "made", "found", "given", "known", "seen", "shown", "meant", "drawn"),
+    *("again", "each", "looked", "apart", "begun", "written", "brought", "taken", "asked", "sent"),
+}
+
+
+def test_functions_are_named_by_verbs():
+    """A public function or method does something: its name is no bare participle."""
+    named = []
+    for path in MODULES:
+        body = ast.parse(path.read_text()).body
+        classes = [node for node in body if isinstance(node, ast.ClassDef)]
+        for node in [*body, *(each for own in classes for each in own.body)]:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            if any("property" in ast.unparse(each) for each in node.decorator_list):
+                continue  # a value, named by a noun or an adjective
+            ends = node.name.endswith("ed") and "_" not in node.name and node.name not in ("seed", "need")
+            if ends or node.name in PARTICIPLES:
+                named.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}")
+
+    assert not named

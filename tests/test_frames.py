@@ -229,7 +229,7 @@ def test_the_record_is_small_and_holds_no_state():
     before = dict(df.attrs["blowfish"])
     df.blowfish.hist("x", epsilon="1/4")
     book = df.blowfish.ledger
-    binding = sealkey.keyed(book.location, before["dataset"], book.dataset(before["dataset"]).binding)
+    binding = sealkey.with_key(book.location, before["dataset"], book.dataset(before["dataset"]).binding)
 
     assert set(before) == {"kind", "dataset", "policy", "ledger"}
     assert all(isinstance(value, str) for value in before.values())

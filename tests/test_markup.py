@@ -53,11 +53,11 @@ def outline(text):
 def _pieces(text):
     yield markup.facts_table({text: text}, text)
     yield markup.data_table([text, text], [[text, text]], text, more=text)
-    yield markup.bar(QUARTER, ONE, text)
+    yield markup.budget_bar(QUARTER, ONE, text)
     yield markup.badge(text)
     yield markup.note(text)
     yield markup.paragraph(text)
-    yield markup.folded(text, markup.note(text))
+    yield markup.fold(text, markup.note(text))
     yield markup.card(text, markup.badge(text))
     yield markup.element("p", text, title=text)
 
@@ -99,8 +99,8 @@ def test_tables_can_be_read_aloud():
 
 def test_a_bar_says_what_it_shows():
     """The bar is a picture with a name; the same words are beside it; overspent ones are striped."""
-    found = outline(markup.bar(QUARTER, ONE, "spent 1/4 of 1"))
-    over = outline(markup.bar(ONE * 2, ONE, "too much"))
+    found = outline(markup.budget_bar(QUARTER, ONE, "spent 1/4 of 1"))
+    over = outline(markup.budget_bar(ONE * 2, ONE, "too much"))
 
     assert found.seen[0][1]["role"] == "img"
     assert found.seen[0][1]["aria-label"] == "spent 1/4 of 1" == found.text[0]

@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.policy.domain import Domain, from_dict
-from pandas_blowfish.spreadsheet import as_text, escaped, unescaped
+from pandas_blowfish.spreadsheet import as_text, escape, unescape
 
 RUN = ["=1+1", "+1", "-5", "@x", "\tx", "\rx", "'=1", "=", '=HYPERLINK("u")', "#N/A"]
 PLAIN = ["a=1", "a", "'a", "1-2", ""]
@@ -22,8 +22,8 @@ def _released(values, column="c", **more):
 @pytest.mark.parametrize("text", [*RUN, *PLAIN])
 def test_marks_are_taken_off_again(text):
     """Every text is read back as it was, and none begins with what is run."""
-    assert unescaped(escaped(text)) == text
-    assert escaped(text)[:1] not in set("=+-@\t\r\n")
+    assert unescape(escape(text)) == text
+    assert escape(text)[:1] not in set("=+-@\t\r\n")
 
 
 def test_csv_runs_nothing(tmp_path):
@@ -34,7 +34,7 @@ def test_csv_runs_nothing(tmp_path):
         head, *rows = list(csv.reader(file))
 
     assert head == ["'=name", "count", "std"]
-    assert [unescaped(row[0]) for row in rows] == [*RUN, *PLAIN, ""]
+    assert [unescape(row[0]) for row in rows] == [*RUN, *PLAIN, ""]
     assert not any(row[0].startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows)
     assert all(float(row[1]) >= 0 for row in rows)
 
@@ -67,7 +67,7 @@ def test_workbooks_hold_text_as_text(tmp_path):
     first = [cell.value for cell in next(book["release"].iter_cols(max_col=1))]
     assert first == ["=name", *values]
     marked = [cell.quotePrefix for cell in next(book["release"].iter_cols(max_col=1))]
-    assert marked == [bool(escaped(text) != text) for text in ["=name", *values]]
+    assert marked == [bool(escape(text) != text) for text in ["=name", *values]]
 
 
 def test_what_a_workbook_cannot_hold_is_refused(tmp_path):
@@ -100,11 +100,11 @@ def test_pages_hold_files_that_run_nothing():
     from pandas_blowfish.explain.report import number_table as numbers
 
     held = []
-    numbers_file, original = numbers.numbers_file, numbers.filed
+    numbers_file, original = numbers.numbers_file, numbers.embed_file
     try:
-        numbers.filed = lambda text, name: held.append(text)
+        numbers.embed_file = lambda text, name: held.append(text)
         numbers_file(_released(["=1", "b"]), "x.csv")
     finally:
-        numbers.filed = original
+        numbers.embed_file = original
 
     assert "\n'=1," in held[0]

@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from ranges import FULL, policy_of
 
-from pandas_blowfish.kernel.buckets import bucketed, partition
+from pandas_blowfish.kernel.buckets import draw_buckets, partition
 from pandas_blowfish.kernel.measure import add_noise
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.choose import reread
@@ -167,7 +167,7 @@ def answers(plan: Plan, counts: Ints, *, post: bool) -> Floats:
     inside = atom >= 0
     exact = measurement.apply(np.bincount(atom[inside], counts[inside]).astype(np.int64))
     values = (
-        bucketed(measurement, exact)
+        draw_buckets(measurement, exact)
         if isinstance(measurement, Dawa)
         else add_noise(plan.measurement, exact, plan.cost)
     )

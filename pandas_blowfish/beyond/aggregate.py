@@ -29,7 +29,7 @@ _MARKED = re.compile(r"`([^`]+)`\s*\.\s*(\w+)\s*\(\s*\)")
 class Aggregate:
     """The total of a column, secret to within `delta`.
 
-    Nobody tells whether the total is within delta of x or between delta and 2 delta away from it, for any x.
+    Nobody can decide, for any x, whether the total is within delta of x or between delta and 2 delta away.
 
     Attributes:
         column: The column whose values are added up.
@@ -115,14 +115,14 @@ def aggregates_of(
     if not found:
         return ()
     if len(found) > 1:
-        why = "more than one total: columns may depend on each other, so one's release tells of the other's"
+        why = "more than one total: columns may depend on each other, so one's release reveals the other's"
         raise ArgumentError("aggregates", why, fix="one policy, and one dataset, for each.")
     _require_fit(domain[found[0].column], public)
     if presence:
         why = "presence is secret: a total then depends on who is there, and nothing is proved of that"
         raise ArgumentError("aggregates", why, fix="presence=False, which makes the row count public.")
     if facts:
-        why = "public facts may tell about the total, and nothing is proved of both together"
+        why = "public facts may reveal the total, and nothing is proved of both together"
         raise ArgumentError("aggregates", why, fix="leave out constraints=.")
     return found
 
@@ -145,7 +145,7 @@ def _require_fit(attribute: Attribute, public: Collection[str]) -> None:
         raise SecretError(name, "its values are public, so everyone knows the total", fix="another secret.")
     if attribute.nullable:
         fix = "fill in the missing values before protect()."
-        raise SecretError(name, "which values are missing would tell about the total", fix=fix)
+        raise SecretError(name, "which values are missing would reveal the total", fix=fix)
 
 
 def _column(text: Any) -> str:

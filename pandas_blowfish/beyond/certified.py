@@ -1,6 +1,6 @@
-"""Counts that are sometimes told exactly, and say so: the output law of one, and the plan of several.
+"""Counts that are sometimes released exactly, and marked so: the output law of one, and the plan of several.
 
-An answer is "noisy r" or "true k"; the second is only ever said of the true count. Never sees rows.
+An answer is "noisy r" or "true k"; the second is only ever the true count. Never sees rows.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def law(k: int, low: int, high: int, a: Fraction, first: int, last: int) -> dict
 
     Args:
         k: The true count.
-        low: The least count that may be told exactly.
+        low: The least count that may be released exactly.
         high: The largest.
         a: Stands for exp(-rate); any fraction between 0 and 1.
         first: Noisy answers below this are added up as ("below", first).
         last: Noisy answers above this are added up as ("above", last).
 
     Examples:
-        >>> told = law(5, 3, 8, Fraction(1, 2), 0, 10)
-        >>> told["true", 5], sum(told.values())
+        >>> chances = law(5, 3, 8, Fraction(1, 2), 0, 10)
+        >>> chances["true", 5], sum(chances.values())
         (Fraction(105, 128), Fraction(1, 1))
 
     Proof note:
@@ -88,7 +88,7 @@ def law(k: int, low: int, high: int, a: Fraction, first: int, last: int) -> dict
 
 
 def certain(k: Any, low: Any, high: Any, rate: Fraction) -> Any:
-    """Return the probability, as a float, that a count k is told exactly; arrays give arrays.
+    """Return the probability, as a float, that a count k is released exactly; arrays give arrays.
 
     Examples:
         >>> round(float(certain(5, 3, 8, Fraction(1, 2))), 4)
@@ -106,7 +106,7 @@ def expected_error(shares: Floats, n: int, low: Ints, high: Ints, rate: Fraction
 
     Examples:
         >>> some = np.array([40]), np.array([60])
-        >>> expected_error(np.array([0.5]), 100, *some, Fraction(1, 2)).round(2)  # 7.84 if never told
+        >>> expected_error(np.array([0.5]), 100, *some, Fraction(1, 2)).round(2)  # 7.84 if never exact
         array([2.18])
     """
     plain = variance(1 / rate)
@@ -123,7 +123,7 @@ def expected_error(shares: Floats, n: int, low: Ints, high: Ints, rate: Fraction
         edges.sort(axis=1)
         weights = np.diff(_below(edges, n, share), axis=1)
         middles = np.clip(np.floor((edges[:, :-1] + edges[:, 1:] - 1) / 2), lows, highs)
-        saved = plain - _told_error(middles - lows, highs - middles, float(rate))
+        saved = plain - _exact_error(middles - lows, highs - middles, float(rate))
         errors[part] -= np.sum(weights * np.clip(saved, 0, plain), axis=1)
     return np.asarray(np.maximum(errors, 0)[where.reshape(-1)])
 
@@ -140,7 +140,7 @@ def _below(edges: Floats, n: int, share: Floats) -> Floats:
     return np.asarray(below)
 
 
-def _told_error(left: Floats, right: Floats, rate: float) -> Floats:
+def _exact_error(left: Floats, right: Floats, rate: float) -> Floats:
     """Return the expected squared error of a count that lies so far inside both ends of its interval."""
     a, b = np.exp(-rate), -np.expm1(-rate)
 
@@ -158,15 +158,15 @@ def _told_error(left: Floats, right: Floats, rate: float) -> Floats:
 
 @dataclass(frozen=True)
 class Split:
-    """How a histogram's epsilon is shared out: 2 * cell + told = epsilon.
+    """How a histogram's epsilon is shared out: 2 * cell + exact = epsilon.
 
     Attributes:
         cell: What the noisy answers of one cell may lose.
-        told: What telling counts exactly may lose.
+        exact: What counts released exactly may lose.
     """
 
     cell: Fraction
-    told: Fraction
+    exact: Fraction
 
 
 def best_split(prior: Sequence[Fraction], n: int, epsilon: Fraction) -> Split:
@@ -175,7 +175,7 @@ def best_split(prior: Sequence[Fraction], n: int, epsilon: Fraction) -> Split:
     Of splits about as good the one with the least noise is taken, should the prior be wrong.
 
     Examples:
-        >>> [str(best_split([Fraction(1, 3)] * 3, n, Fraction(1)).told) for n in (10**2, 10**4, 10**6)]
+        >>> [str(best_split([Fraction(1, 3)] * 3, n, Fraction(1)).exact) for n in (10**2, 10**4, 10**6)]
         ['0', '3/16', '1/32']
     """
     cells = sorted(prior)
@@ -184,7 +184,7 @@ def best_split(prior: Sequence[Fraction], n: int, epsilon: Fraction) -> Split:
     shares = np.array([float(q) for q in cells])
     splits = [Split((epsilon - epsilon * share) / 2, epsilon * share) for share in _SHARES]
     totals = [
-        float(expected_error(shares, n, *_arrays(histogram(cells, n, split.told)), split.cell).sum())
+        float(expected_error(shares, n, *_arrays(histogram(cells, n, split.exact)), split.cell).sum())
         for split in splits
     ]
     enough = min(totals) + totals[0] * 1e-4
@@ -193,7 +193,7 @@ def best_split(prior: Sequence[Fraction], n: int, epsilon: Fraction) -> Split:
 
 @dataclass(frozen=True)
 class Certified:
-    """A histogram some of whose counts may be told exactly, planned from public numbers only.
+    """A histogram some of whose counts may be released exactly, planned from public numbers only.
 
     Attributes:
         kind: "single_prior" or "hedging".
@@ -202,7 +202,7 @@ class Certified:
         epsilon: What all answers together may lose.
         alpha: Under hedging, the least weight an attacker gives to the prior; else None.
         rate: The rate of the noise: P(z) is proportional to exp(-rate |z|).
-        intervals: The least and the largest count of each measured cell that may be told exactly.
+        intervals: The least and the largest count of each measured cell that may be released exactly.
         variances: Expected squared error of each cell under the prior.
     """
 
@@ -243,7 +243,7 @@ class Certified:
 
 
 def certify(kind: Kind, prior: Sequence[Any], n: int, epsilon: Any, alpha: Any = None) -> Certified:
-    """Plan a histogram whose counts may be told exactly.
+    """Plan a histogram whose counts may be released exactly.
 
     Args:
         kind: "single_prior" protects against those who believe the prior; "hedging" against those who
@@ -262,8 +262,8 @@ def certify(kind: Kind, prior: Sequence[Any], n: int, epsilon: Any, alpha: Any =
         Requires: n is public; answers are drawn by `exponent`, each measured cell by itself.
         Ensures:  the loss between any two values of a row is at most epsilon, for the beliefs of `kind`.
         Because:  two cells: the other is n less the first, and its answers lose at most epsilon, noisy by
-                  `exponent`, true by the interval. More: 2 cell + told by `histogram`; under hedging none is
-                  told, and a row moves two cells by one, at half of epsilon each.
+                  `exponent`, true by the interval. More: 2 cell + exact by `histogram`; under hedging none is
+                  exact, and a row moves two cells by one, at half of epsilon each.
         Checked:  tests/beyond/test_certified.py::test_plans_lose_at_most_epsilon
     """
     cells = tuple(exact(share, "prior") for share in prior)
@@ -287,7 +287,7 @@ def certify(kind: Kind, prior: Sequence[Any], n: int, epsilon: Any, alpha: Any =
         intervals = [only]
     elif weight is None:
         split = best_split(cells, size, total)
-        rate, intervals = split.cell, histogram(cells, size, split.told)
+        rate, intervals = split.cell, histogram(cells, size, split.exact)
     else:
         rate = total / 2
     low, high = _arrays(intervals)

@@ -14,7 +14,7 @@ from pandas_blowfish.policy.policy import Policy
 
 
 class ChainPlan(Plan):
-    """A release about rows that follow each other, with noise that allows for what they tell so."""
+    """A release about rows that follow each other, with noise that allows for it."""
 
     @classmethod
     def require(cls, policy: Policy) -> None:
@@ -33,9 +33,9 @@ class ChainPlan(Plan):
         return _quilt(self.policy, self.epsilon)
 
     def privacy_loss(self) -> Fraction | float:
-        """Return a bound of what is lost about the value of any one row, whatever the others tell of it.
+        """Return a bound of what is lost about the value of any one row, whatever the others reveal about it.
 
-        It is that of one changed row, exactly, times the rows of the quilt, and what the quilt tells.
+        It is that of one changed row, exactly, times the rows of the quilt, and what the quilt reveals.
         """
         return self.quilt.loss(Fraction(super().privacy_loss()))
 
@@ -88,7 +88,7 @@ def chain_plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
     column = policy.chain.column
     for each in asked:
         if set(each.columns) - {column}:
-            what = f"rows follow each other in {column!r}, and nobody knows what other columns tell of that"
+            what = f"rows follow each other in {column!r}, and what other columns reveal of that is unknown"
             fix = f"ask about {column!r} alone, filters and groups included."
             raise SecretError(column, what, fix=fix)
     return ChainPlan

@@ -1,6 +1,6 @@
-"""Counts that may be told exactly: intervals rounded inwards, by exact enclosures; never sees rows.
+"""Counts that may be released exactly: intervals rounded inwards, by exact enclosures; never sees rows.
 
-An interval (low, high) with low > high is empty: then no count is ever told exactly. All functions here need
+An interval (low, high) with low > high is empty: no count is ever released exactly. All functions here need
 0 < q < 1 for a share q and n >= 0 rows. Every end is the exact ceiling or floor of its formula; where that is
 closer to a whole number than 2**-16384 it may be rounded inwards by one, which is sound.
 """
@@ -43,7 +43,7 @@ def single_prior(q: Fraction, n: int, epsilon: Fraction) -> Interval:
 
 
 def hedging(q: Fraction, n: int, epsilon: Fraction, alpha: Fraction) -> Interval:
-    """Return the counts that even an attacker of another mind may be told, who trusts the prior a little.
+    """Return the counts that may be released exactly to anyone who gives the prior some weight.
 
     Examples:
         >>> hedging(Fraction(1, 2), 1000, Fraction(1), Fraction(1, 100))
@@ -77,7 +77,7 @@ def hedging(q: Fraction, n: int, epsilon: Fraction, alpha: Fraction) -> Interval
 
 
 def histogram(q: Sequence[Fraction], n: int, epsilon_r: Fraction) -> list[Interval]:
-    """Return for each cell the counts that may be told exactly, whichever other cells are told too.
+    """Return for each cell the counts that may be released exactly, whichever other cells are too.
 
     Examples:
         >>> histogram([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)], 1000, Fraction(1, 2))
@@ -86,14 +86,14 @@ def histogram(q: Sequence[Fraction], n: int, epsilon_r: Fraction) -> list[Interv
     Proof note:
         Requires: n rows, each independently in cell j with probability q_j; sum q = 1; noisy answers of a
                   cell change by at most exp(epsilon) when its count changes by one.
-        Ensures:  all cells' answers together, noisy or told, change by at most exp(2 epsilon + epsilon_r)
+        Ensures:  all cells' answers together, noisy or exact, change by at most exp(2 epsilon + epsilon_r)
                   between any two values of a row, and so when the row is drawn afresh.
         Because:  let c = q_min / (1 - q_min), a = exp(-epsilon_r), eta = c (1-a) / (1 + c a), rho = eta / c.
-                  Let T be the told cells, R the rest (if T is all, all counts are told, only the first case
+                  Let T be the exact cells, R the rest (if T is all, all counts are exact, only the first case
                   below occurs), Q = sum over R of q, n' = n - sum over T of k. A row known to be in j of T
-                  multiplies the probability of the told counts by k_j / (n q_j), within 1 +- eta. One in R
+                  multiplies the probability of the exact counts by k_j / (n q_j), within 1 +- eta. One in R
                   by n' / (n Q), which is within 1 +- eta (1-Q) / Q, so within 1 +- rho as Q >= q_min;
-                  given the told counts it then changes two noisy cells by one each, against one drawn
+                  given the exact counts it then changes two noisy cells by one each, against one drawn
                   afresh or another of R. As eta <= rho, the largest quotient is (1 + eta) / (1 - rho) = 1 / a
                   or (1 + rho) / (1 - eta) <= 1 / a.
         Checked:  tests/beyond/test_certified.py::test_histograms_hold_for_the_prior

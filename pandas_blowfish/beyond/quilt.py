@@ -1,7 +1,7 @@
 """What a release about rows that follow each other may cost a row: Markov quilts; never sees rows.
 
 A quilt of row i is a pair of rows before and after it. Given their values what lies beyond does not depend on
-row i, so only the `card` rows between them can give it away, besides what the pair itself tells: `influence`.
+row i, so only the `card` rows between them can reveal it, besides what the pair itself reveals: `influence`.
 """
 
 from __future__ import annotations

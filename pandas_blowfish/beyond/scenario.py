@@ -37,7 +37,7 @@ class Scenario:
         databases: Every database that some prior holds possible.
         laws: What is believed given a statement: weights of databases, by their places.
         cases: Two laws each, by number: a prior given either statement of a pair.
-        skipped: How many pairs of a prior and a secret are left out, as the definition says: the prior gives
+        skipped: How many pairs of a prior and a secret are left out, as in the definition: the prior gives
             one of the two statements probability 0.
 
     Examples:
@@ -64,7 +64,7 @@ class Scenario:
             priors: Name -> prior, or a list (named by numbers). A prior is a weight for each database, in
                 their order, or a dict of database -> weight, others having none; sums need not be 1.
             secrets: Name -> pair, or a list of pairs. Each statement of a pair is a function of a database
-                that tells whether it is true, or the collection of the databases of which it is.
+                that returns whether it is true, or the collection of the databases of which it is.
         """
         listed = _databases(databases)
         places = {database: place for place, database in enumerate(listed)}
@@ -146,7 +146,7 @@ class Scenario:
                 means its shortest decimal.
             epsilon: What to compare with; without it only the ratio is found.
             partial: Take rows that sum to less than 1 (by more than 10^-9): what they leave out is not
-                checked, and the verdict says how much that is.
+                checked, and the verdict states how much that is.
         """
         limit = None if epsilon is None else epsilon_of(epsilon)
         parts = (self.databases, self.laws, self.cases)

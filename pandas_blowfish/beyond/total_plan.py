@@ -75,7 +75,7 @@ def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
     for each in asked:
         if not each.is_total_of(secret.column):
             what = (
-                f"{secret.text} is secret, and any other release, even an exact and free one, may tell of it"
+                f"{secret.text} is secret, and any other release, even an exact and free one, may reveal it"
             )
             fix = f"ask for sum({secret.column!r}) or mean({secret.column!r}) of all rows, and nothing else."
             raise SecretError(secret.column, what, fix=fix)

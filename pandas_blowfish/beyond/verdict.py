@@ -1,6 +1,6 @@
 """The worst odds ratio of a mechanism's output table, found and judged exactly; never sees rows.
 
-A table says with which probability each database gives each output. All sums are of integers over a common
+A table holds the probability of each output, for each database. All sums are of integers over a common
 denominator, so the ratio is the true one of the table as it was read (a float means its shortest decimal).
 """
 
@@ -36,7 +36,7 @@ class Law(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Two laws that must not be told apart: a prior given either statement of a pair, by number."""
+    """Two laws that must stay indistinguishable: a prior given either statement of a pair, by number."""
 
     prior: Any
     secret: Any
@@ -118,7 +118,7 @@ def judge(
 
     Proof note:
         Requires: rows of the table are the output probabilities of the databases, complete up to TOLERANCE
-                  (else `unchecked` says what is left out).
+                  (else `unchecked` is what is left out).
         Ensures:  ratio = max over cases, outputs and both orders of P(output | first) / P(output | second),
                   exactly (an output of probability 0 under both is none); `holds` is ratio <= exp(epsilon).
         Because:  P(output | law) = sum over databases of weight * row / total; all rows are put over one

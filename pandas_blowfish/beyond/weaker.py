@@ -22,49 +22,49 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 
-CERTIFIED = "certified"  # of counts that may be told exactly
-SHOWN = 4  # cells of which it is said when they are told exactly
+CERTIFIED = "certified"  # of counts that may be released exactly
+SHOWN = 4  # cells of which is shown when they are released exactly
 ALONE = "It is one per dataset: its epsilon does not add up with that of any other release."
 COVERED = "The budget does not cover it: epsilons of other releases say nothing about what is lost together."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Apart:
-    """One release that the ledger keeps apart.
+    """One release under a weaker guarantee, which the ledger reports separately.
 
     Attributes:
         policy: The policy of the rows, whose promise this is not.
         tally: What is counted.
         epsilon: What it may lose, of its own promise.
         query: The question as plain data.
-        told: How counts are told: `Certified`, or with the noise of `Wasserstein`.
+        mechanism: How counts are released: `Certified`, or with the noise of `Wasserstein`.
     """
 
     policy: Policy
     tally: Tally
     epsilon: Fraction
     query: Mapping[str, Any]
-    told: Certified | Wasserstein
+    mechanism: Certified | Wasserstein
 
     @property
     def strategy(self) -> str:
         """Return the name of the mechanism."""
-        return self.told.kind if isinstance(self.told, Certified) else "wasserstein"
+        return self.mechanism.kind if isinstance(self.mechanism, Certified) else "wasserstein"
 
     @property
     def cost(self) -> Fraction:
-        """Return what the ledger writes down, apart from what was spent."""
+        """Return what the ledger writes down, besides what was spent."""
         return self.epsilon
 
     @property
     def scale(self) -> Fraction:
         """Return the noise scale."""
-        return 1 / self.told.rate if isinstance(self.told, Certified) else self.told.scale
+        return 1 / self.mechanism.rate if isinstance(self.mechanism, Certified) else self.mechanism.scale
 
     @property
     def sensitivity(self) -> Fraction:
         """Return what the noise is sized by: one count, or how far apart laws of the answer lie."""
-        return Fraction(1) if isinstance(self.told, Certified) else Fraction(self.told.distance)
+        return Fraction(1) if isinstance(self.mechanism, Certified) else Fraction(self.mechanism.distance)
 
     @property
     def domain(self) -> Domain:
@@ -83,21 +83,21 @@ class Apart:
 
     @property
     def std(self) -> NDArray[np.float64]:
-        """Return the standard error of the noise of each answer, before counts are told exactly."""
+        """Return the standard error of the noise of each answer, before counts are released exactly."""
         return np.full(len(self.index), math.sqrt(variance(self.scale)))
 
     @cached_property
     def mse(self) -> float:
         """Return the expected squared error, mean over the answers; of `Certified` if the prior is right."""
-        if isinstance(self.told, Certified):
-            return float(self.told.variances.mean())
+        if isinstance(self.mechanism, Certified):
+            return float(self.mechanism.variances.mean())
         return variance(self.scale)
 
     @property
     def guarantee(self) -> tuple[str, ...]:
         """Return in plain sentences what is promised, to whom, and what is not."""
-        if isinstance(self.told, Certified):
-            return (*self.told.guarantee, COVERED)
+        if isinstance(self.mechanism, Certified):
+            return (*self.mechanism.guarantee, COVERED)
         return (
             f"The answer changes the odds between the two statements of each stated pair by at most "
             f"exp({self.epsilon}), for anyone who believes one of the stated priors.",
@@ -110,7 +110,7 @@ class Apart:
     @property
     def proof_id(self) -> str:
         """Return the name of the argument, which is not one of a policy."""
-        return CERTIFIED if isinstance(self.told, Certified) else "wasserstein"
+        return CERTIFIED if isinstance(self.mechanism, Certified) else "wasserstein"
 
     def privacy_loss(self) -> Fraction:
         """Return what is lost at most, for the stated beliefs alone."""
@@ -127,31 +127,31 @@ class Apart:
             "query": self.call,
             "answers": f"{len(self.index):,}",
             "strategy": self.strategy,
-            "costs": f"epsilon {self.epsilon}, kept apart from the budget, once a dataset",
+            "costs": f"epsilon {self.epsilon}, reported separately from the budget, once per dataset",
             "noise": f"discrete Laplace, scale {self.scale}",
             "typical error": f"+-{self.mse**0.5:,.3g} per count (root mean squared)",
         }
-        if isinstance(self.told, Certified):
-            facts["told exactly"] = self._told_exactly(self.told)
+        if isinstance(self.mechanism, Certified):
+            facts["released exactly"] = self._released_exactly(self.mechanism)
             facts["typical error"] += ", if the prior is right"
         else:
-            facts["distance"] = f"{self.told.distance}: how far answers lie apart between two statements"
+            facts["distance"] = f"{self.mechanism.distance}: how far answers lie apart between two statements"
         return facts | {"promise": list(self.guarantee)}
 
-    def _told_exactly(self, told: Certified) -> str:
-        """Return which counts are told exactly, and how likely that is for those that are expected."""
-        low, high = told.intervals
+    def _released_exactly(self, law: Certified) -> str:
+        """Return which counts are released exactly, and how likely that is for those that are expected."""
+        low, high = law.intervals
         some = np.flatnonzero(low <= high)
         if not len(some):
             return "no count, ever: the policy's own release is as accurate, and promises more"
-        shares = np.array([float(told.prior[at]) for at in some])
-        chance = certain(np.rint(shares * told.n), low[some], high[some], told.rate).mean()
+        shares = np.array([float(law.prior[at]) for at in some])
+        chance = certain(np.rint(shares * law.n), low[some], high[some], law.rate).mean()
         bands = [f"{self.index[at]} from {low[at]:,} to {high[at]:,}" for at in some[:SHOWN]]
         more = f" and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
         return f"{'; '.join(bands)}{more}: mostly (in the middle with a probability of {chance:.3f})"
 
     def __repr__(self) -> str:
-        return markup.text_facts(self.facts(), "Plan, apart")
+        return markup.text_facts(self.facts(), "Plan, weaker guarantee")
 
     def _repr_html_(self) -> str:
-        return markup.card("Plan, apart", markup.facts_table(self.facts()))
+        return markup.card("Plan, weaker guarantee", markup.facts_table(self.facts()))

@@ -24,11 +24,11 @@ NAME = "CASE WHEN json_valid(body) THEN json_extract(body, '$.name') END"  # nul
 CHARGE = "CASE WHEN json_valid(body) THEN json_extract(body, '$.charge') END"
 
 
-def located(path: str | os.PathLike[str] | None) -> str:
+def locate(path: str | os.PathLike[str] | None) -> str:
     """Return where a chain is: a new one in memory, a known one in memory, or a file's absolute path."""
     where = memory() if path is None else str(os.fspath(path))
     if where == ":memory:":
-        fix = "leave the ledger out, or say bf.Ledger()."
+        fix = "leave the ledger out, or give bf.Ledger()."
         raise ArgumentError("ledger", "':memory:' would be a file of that name", fix=fix)
     return where if in_memory(where) else os.path.abspath(where)
 
@@ -203,16 +203,16 @@ def _check_place(location: str) -> None:
 
 def _connection(location: str, create: bool) -> sqlite3.Connection:
     """Return a connection to what is there now; what is missing or was replaced is not found."""
-    now, (held, identity) = _identity(location), _OPEN.get(location, (None, None))
-    if held is None or identity != now:
+    now, (kept, identity) = _identity(location), _OPEN.get(location, (None, None))
+    if kept is None or identity != now:
         close(location)
-        if in_memory(location) or (not create and (held is not None or now is None)):
+        if in_memory(location) or (not create and (kept is not None or now is None)):
             raise LedgerNotFoundError(location)
-        held, identity = _connect_file(location, create)
-        _OPEN[location] = held, identity
-    if held.in_transaction:  # an interrupt came between an exception and its rollback
-        held.execute("ROLLBACK")
-    return held
+        kept, identity = _connect_file(location, create)
+        _OPEN[location] = kept, identity
+    if kept.in_transaction:  # an interrupt came between an exception and its rollback
+        kept.execute("ROLLBACK")
+    return kept
 
 
 def _identity(location: str) -> tuple[int, int] | None:
@@ -228,7 +228,7 @@ def _identity(location: str) -> tuple[int, int] | None:
 def _connect_file(location: str, create: bool) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
     """Return a connection to a ledger file, or to an empty one to `create` it in; harm no other file."""
     if create:
-        with suppress(OSError):  # there is one, or there cannot be: SQLite says why
+        with suppress(OSError):  # there is one, or there cannot be: SQLite raises why
             os.close(os.open(location, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     if is_mount(location):
         what = f"{location!r} is mounted by itself: another path to it would have another journal."
@@ -301,8 +301,8 @@ def _before_fork() -> None:
 
 
 def _at_exit() -> None:
-    for location, held in _OPEN.items():
-        _leave(location, *held)
+    for location, kept in _OPEN.items():
+        _leave(location, *kept)
 
 
 if hasattr(os, "register_at_fork"):

@@ -10,12 +10,13 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandas_blowfish import errors
+from pandas_blowfish.books import balance, rules, sealkey, upgrade, verify
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
-from pandas_blowfish.books import rules, sealkey, state, upgrade, verify
+from pandas_blowfish.books.budget import Budget, Dataset, check_denominators
+from pandas_blowfish.books.entry_table import COLUMNS, entry_row
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.rules import Rule
-from pandas_blowfish.books.state import COLUMNS, Budget, Dataset, line
 from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
             raise errors.ArgumentTypeError("path", "not a path", allowed="a str or a Path")
-        self.location = chain.located(path)
+        self.location = chain.locate(path)
 
     @classmethod
     def default(cls) -> Ledger:
@@ -72,7 +73,7 @@ class Ledger:
             if chain.select(connection, "dataset = ?", dataset) is None:
                 upgrade.require_moved(connection, self.location)
                 new = Dataset(dataset, {}, total, Fraction(0), None)
-                state.check_denominators(new)
+                check_denominators(new)
                 _append(connection, new, "open", {"binding": binding})
             return _dataset(connection, dataset)
 
@@ -110,7 +111,7 @@ class Ledger:
             Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total,
                       and none was worked out under fewer facts than were recorded before it.
             Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
-                      until the commit; facts are never taken back, so their number says which they are.
+                      until the commit; facts are never taken back, so their number identifies them.
             Checked:  tests/books/test_ledger_processes.py::test_processes_never_overspend,
                       tests/books/test_ledger_processes.py::test_no_charge_under_too_few_facts
         """
@@ -118,17 +119,14 @@ class Ledger:
             raise errors.EpsilonError("epsilon", f"{epsilon} is negative", allowed="0 or more")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset, charged=True)
-            if "key" in bound.binding:
-                sealkey.stated_key(self.location, bound.binding)  # an older version's: says what to do
+            if "key" in bound.binding:  # an older version's: raises, with the fix
+                sealkey.stated_key(self.location, bound.binding)
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
             rules.require(connection, bound, epsilon, rule)
             kind = rules.APART if rule == rules.APART else "charge"
-            adds, remaining = Fraction(0) if kind == rules.APART else epsilon, bound.total - bound.spent
-            if adds > remaining:
-                raise errors.InsufficientBudgetError(dataset, epsilon, remaining, bound.total)
-            after, other = replace(bound, spent=bound.spent + adds), rules.beside(connection, dataset)
-            state.check_denominators(after)
+            after = _spend(bound, Fraction(0) if kind == rules.APART else epsilon)
+            other = rules.beside(connection, dataset)
             more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
             more |= {answers.ATTESTED: True} if name is not None else {}
             entry = _append(connection, after, kind, {**body, **more})
@@ -180,29 +178,29 @@ class Ledger:
 
         with chain.transaction(self.location) as connection:
             rows = connection.execute("SELECT * FROM entries ORDER BY id").fetchall()
-        columns = list(zip(*map(line, rows), strict=True)) or [()] * len(COLUMNS)
+        columns = list(zip(*map(entry_row, rows), strict=True)) or [()] * len(COLUMNS)
         index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
         return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
-        """Return True if no entry or answer was edited, deleted or moved; else raise and say which.
+        """Return True if no entry or answer was edited, deleted or moved; else raise and name it.
 
         Charges have a name without an answer where a process was stopped between the two; that is no error.
         Of charges made before version 0.2 an edited answer is found, and a deleted one looks like that.
 
         Args:
             head: The hash of a receipt, or a receipt. Its entry must be there, which also finds a ledger that
-                was cut off or rewritten as a whole, and must say the same of cost, query, strategy, noise,
+                was cut off or rewritten as a whole, and must state the same cost, query, strategy, noise,
                 policy, unit, time. What the ledger does not hold (errors, `post`) is not compared.
         """
-        state.check_head(head)
+        verify.check_head(head)
         with chain.transaction(self.location) as connection:
             verify.verify(connection, self.location, head)
         return True
 
     def agrees(self, receipt: Mapping[str, Any]) -> bool:
-        """Return True if a receipt is that of its entry, which alone is looked at; else raise as `verify`."""
-        state.check_head(receipt)
+        """Return True if a receipt is that of its entry, which alone is read; else raise as `verify`."""
+        verify.check_head(receipt)
         with chain.transaction(self.location) as connection:
             verify.vouch(connection, receipt)
         return True
@@ -221,7 +219,7 @@ class Ledger:
                 allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
                 raise errors.ArgumentError("total", f"{raised} raises nothing", allowed=allowed)
             after = replace(bound, total=raised, closed=None)
-            state.check_denominators(after)
+            check_denominators(after)
             _append(connection, after, "raise", {"reason": reason})
         return after.budget
 
@@ -230,8 +228,8 @@ class Ledger:
 
         Later releases are planned under it, and it is never taken back: see `preview_exact` first. Earlier
         ones made under thresholds can become much dearer, for a record may then have moved anywhere. If they
-        have lost more than the total together, the dataset is closed until `raise_budget`. Where one told
-        totals of groups exactly, or nobody knows what it lost, a fact that an edge of the policy changes
+        have lost more than the total together, the dataset is closed until `raise_budget`. Where one released
+        totals of groups exactly, or its loss is not known, a fact that an edge of the policy changes
         closes the dataset for good. A known answer is compared with the rows when they are next protected.
 
         Args:
@@ -240,10 +238,10 @@ class Ledger:
                 An answer that cannot be true together with those known before is refused.
 
         Returns:
-            The entry; `body["repriced"]` says what each charge that became dearer costs now.
+            The entry; `body["repriced"]` lists what each charge that became dearer costs now.
 
         Proof note:
-            Requires: `reprice` and `chain.transaction`, as their notes say.
+            Requires: `reprice` and `database.transaction`, as their notes state.
             Ensures:  from its commit on, `spent` is at least what all charges before it have lost together
                       under all facts, or the dataset is closed.
             Because:  charges and facts before it are read, and it is written, under the one write lock.
@@ -254,7 +252,7 @@ class Ledger:
         from pandas_blowfish.facts import later
 
         stated = later.read_fact(fact)
-        reprice.enlarged(self.dataset(dataset), stated)  # its price is worked out while others can charge
+        reprice.price_with(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             after, costs = _with_fact(connection, dataset, stated)
             return _append(connection, after, "fact", {"fact": after.facts[-1], "repriced": costs})
@@ -270,7 +268,7 @@ class Ledger:
         from pandas_blowfish.facts import later
 
         stated = later.read_fact(fact)
-        reprice.enlarged(self.dataset(dataset), stated)
+        reprice.price_with(self.dataset(dataset), stated)
         with chain.transaction(self.location) as connection:
             return _with_fact(connection, dataset, stated)[0].budget
 
@@ -297,8 +295,8 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     if first is None or last is None:
         known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
         raise errors.UnknownDatasetError(name, [str(dataset) for (dataset,) in known])
-    total, spent, closed, many = state.sums(last)
-    facts = state.facts(connection, name) if many else ()
+    total, spent, closed, many = balance.balance_of(last)
+    facts = balance.recorded_facts(connection, name) if many else ()
     if len(facts) != many:
         raise errors.LedgerTamperedError(last.id, "the facts recorded before it are missing")
     if not isinstance(first.body.get("binding"), dict):
@@ -309,15 +307,25 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     return found
 
 
+def _spend(bound: Dataset, epsilon: Fraction) -> Dataset:
+    """Return a dataset after a charge, which must be within what remains."""
+    remaining = bound.total - bound.spent
+    if epsilon > remaining:
+        raise errors.InsufficientBudgetError(bound.name, epsilon, remaining, bound.total)
+    after = replace(bound, spent=bound.spent + epsilon)
+    check_denominators(after)
+    return after
+
+
 def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, dict[str, Fraction]]:
     """Return what a dataset comes to once a fact is recorded, and what each charge that is dearer costs."""
     from pandas_blowfish.books import reprice
 
     bound = _dataset(connection, dataset)
-    now = reprice.repriced(bound, state.charges(connection, dataset), fact)
+    now = reprice.reprice_charges(bound, balance.list_charges(connection, dataset), fact)
     known = (*bound.facts, fact.to_dict())
     after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
-    state.check_denominators(after)
+    check_denominators(after)
     return after, now.costs
 
 

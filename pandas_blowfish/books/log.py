@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from pandas_blowfish.books.database import close, located, memory, transaction
+from pandas_blowfish.books.database import close, locate, memory, transaction
 from pandas_blowfish.errors import LedgerKeyError, LedgerTamperedError
 
-__all__ = ["Entry", "append", "canonical", "close", "every", "located", "memory", "replay", "select"]
+__all__ = ["Entry", "append", "canonical", "close", "every", "locate", "memory", "replay", "select"]
 __all__ += ["body_of", "confirm", "follows_hash", "redaction", "seal_answer", "transaction"]
 
 
@@ -81,7 +81,7 @@ def replay(connection: sqlite3.Connection) -> Iterator[Entry]:
 
     Proof note:
         Requires: no collision of SHA-256; against one who can redo every hash, a key or a receipt's hash; for
-                  an entry that was upgraded, what `upgrade.check` says.
+                  an entry that was upgraded, what `upgrade.check` ensures.
         Ensures:  the entries are those appended, in their order, up to some last one.
         Because:  ids are 1, 2, 3, ..., and each hash covers the entry's content and the hash before it.
         Checked:  tests/books/test_ledger.py::test_verify_finds

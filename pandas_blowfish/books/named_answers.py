@@ -1,7 +1,7 @@
 """Noisy answers that a ledger keeps by name, each with an entry that vouches for it. Never sees rows.
 
 An entry of kind "answer" states the digest of the stored answer. So an answer that was edited or deleted is
-found, and is told apart from one that a crash between the charge and the storing has lost.
+found, and is distinguished from one that a crash between the charge and the storing has lost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pandas_blowfish.books.database import CHARGE, NAME
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import LedgerTamperedError
 
-ATTESTED = "attested"  # the body of a charge says whether its answer will have an entry, as of version 0.2
+ATTESTED = "attested"  # the body of a charge states whether its answer will have an entry, as of version 0.2
 EDITED, MISSING = "its stored answer was edited", "its stored answer is missing"
 
 

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_blowfish.errors import BlowfishError, ReceiptError
+from pandas_blowfish.markup import decimal
 
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
@@ -41,6 +42,17 @@ def fraction_of(text: Any) -> Fraction | None:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         return None
+
+
+def number_text(value: Any) -> str:
+    """Return a number as receipts and entries write them, in decimals for a person; anything else as text.
+
+    Examples:
+        >>> number_text("1/10"), number_text(None)
+        ('0.1', 'None')
+    """
+    found = fraction_of(value)
+    return str(value) if found is None else decimal(found)
 
 
 def _scale(value: Any) -> bool:
@@ -232,7 +244,7 @@ def _require_per_column(facts: Mapping[str, Any]) -> None:
 
 
 def is_receipt(head: Mapping[Any, Any]) -> bool:
-    """Tell whether a mapping names the entry of a ledger that it is the receipt of."""
+    """Return whether a mapping names the entry of a ledger that it is the receipt of."""
     return isinstance(head.get("entry"), int) and isinstance(head.get("hash"), str)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pandas_blowfish.books.balance import UNREADABLE
+from pandas_blowfish.books.budget import OVERSPENT, Dataset
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.state import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
@@ -45,13 +46,13 @@ def policy_of(dataset: Dataset, known: int | None = None) -> Policy:
         raise LedgerTamperedError(None, f"the policy of dataset {dataset.name!r} cannot be read") from None
 
 
-def recorded(dataset: Dataset) -> tuple[Fact, ...]:
+def facts_since(dataset: Dataset) -> tuple[Fact, ...]:
     """Return all facts that were recorded since a dataset was bound, also those that follow from others."""
     facts = [constraint_from_dict(fact) for fact in dataset.facts]
     return read_facts(facts, policy_of(dataset, 0).domain)
 
 
-def enlarged(dataset: Dataset, fact: Constraint) -> Price | None:
+def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     """Return what facts cost once another is public; None where that is what they cost before.
 
     Raises:
@@ -69,7 +70,9 @@ def enlarged(dataset: Dataset, fact: Constraint) -> Price | None:
     return price_facts(after) if after != before else None
 
 
-def repriced(dataset: Dataset, charges: Sequence[tuple[Entry, Fraction]], fact: Constraint) -> Repriced:
+def reprice_charges(
+    dataset: Dataset, charges: Sequence[tuple[Entry, Fraction]], fact: Constraint
+) -> Repriced:
     """Return what each charge has lost at most under the facts known before and one more.
 
     Args:
@@ -82,7 +85,7 @@ def repriced(dataset: Dataset, charges: Sequence[tuple[Entry, Fraction]], fact: 
                   record moves between cells that agree on the public columns, or to or from "absent" where
                   presence is secret (`plan.closure.closure`).
         Ensures:  every charge costs now at least what it has lost between neighbours under all facts; what
-                  cannot be told closes the dataset.
+                  is not known closes the dataset.
         Because:  histograms of neighbours differ by at most `moved` moves along such pairs, so the loss is
                   at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
                   that follows from others leaves the possible tables, and so the neighbours, as they were;
@@ -91,9 +94,9 @@ def repriced(dataset: Dataset, charges: Sequence[tuple[Entry, Fraction]], fact: 
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:
-        why = f"{fact.describe()} became public, and without a policy nobody can tell what it costs"
+        why = f"{fact.describe()} became public, and without a policy what it costs is not known"
         return Repriced({}, Fraction(0), dataset.closed or why)
-    whole = enlarged(dataset, fact)
+    whole = price_with(dataset, fact)
     if whole is None:
         return Repriced({}, Fraction(0), dataset.closed)
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()

@@ -9,13 +9,14 @@ from fractions import Fraction
 from sqlite3 import Connection
 from typing import Literal
 
+from pandas_blowfish.books.balance import cost_of
+from pandas_blowfish.books.budget import Dataset
 from pandas_blowfish.books.log import every, select
-from pandas_blowfish.books.state import Dataset, cost
 from pandas_blowfish.errors import InsufficientBudgetError, OnceError
 
 Rule = Literal["apart", "once"]
 ONCE: Rule = "once"
-APART: Rule = "apart"  # the kind of an entry that adds nothing to what was spent
+APART: Rule = "apart"  # the kind, as stored, of entries with a weaker guarantee: they add nothing to `spent`
 
 
 def require(connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rule | None) -> None:
@@ -25,8 +26,8 @@ def require(connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rul
         connection: The ledger, under its one write lock.
         bound: The dataset as it stands.
         epsilon: What the release loses.
-        rule: "apart": one such release a dataset, which is not added to what was spent, and loses no more
-            than the dataset's total. "once": one release that costs anything.
+        rule: "apart": a weaker guarantee, reported separately: one such release per dataset, not added to
+            what was spent, that loses no more than the total. "once": one release that costs anything.
 
     Proof note:
         Requires: entries are read and the charge is written under one write lock.
@@ -38,7 +39,7 @@ def require(connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rul
     """
     if rule == APART:
         if beside(connection, bound.name) is not None:
-            why = "it has had its one release under a weaker promise, and such releases do not add up"
+            why = "it has had its one release with a weaker guarantee, and such releases do not add up"
             raise OnceError(bound.name, why, for_good=True)
         if epsilon > bound.total:
             raise InsufficientBudgetError(bound.name, epsilon, bound.total, bound.total)
@@ -54,6 +55,6 @@ def beside(connection: Connection, dataset: str) -> int | None:
 
 
 def _charged(connection: Connection, dataset: str) -> bool:
-    """Tell whether a dataset has had a release that was not free."""
+    """Return whether a dataset has had a release that was not free."""
     charges = every(connection, "dataset = ? AND kind = 'charge'", dataset)
-    return any(cost(entry) for entry in charges)
+    return any(cost_of(entry) for entry in charges)

@@ -1,9 +1,9 @@
-"""The secret key of all seals of a ledger, which lies apart from it. Never sees rows.
+"""The secret key of all seals of a ledger, which is stored outside it. Never sees rows.
 
-A file ledger's key is in `<ledger>.seal-key`, or where `BLOWFISH_SEAL_KEY` says: 64 hexadecimal digits, or
+A file ledger's key is in `<ledger>.seal-key`, or where `BLOWFISH_SEAL_KEY` states: 64 hexadecimal digits, or
 the path of a file that holds them. Such a file is made, with mode 0600, when the first dataset is protected.
 From this one key each dataset has its own, by its name and a random salt. The ledger holds the salt and a
-fingerprint of the key, which tells a wrong key and nothing else.
+fingerprint of the key, which reveals a wrong key and nothing else.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def keep_key(location: str, master: bytes) -> bool:
 
 
 def fingerprint(master: bytes) -> str:
-    """Return what tells a key from others, and nothing about it."""
+    """Return a fingerprint that identifies a key and reveals nothing about it."""
     return keyed_digest(master, "id")[:32]
 
 
@@ -104,7 +104,7 @@ def new_binding(master: bytes, dataset: str) -> tuple[dict[str, str], str]:
     return {"id": fingerprint(master), "salt": salt}, keyed_digest(master, "dataset", salt, dataset)
 
 
-def keyed(location: str, dataset: str, binding: Mapping[str, Any]) -> dict[str, Any]:
+def with_key(location: str, dataset: str, binding: Mapping[str, Any]) -> dict[str, Any]:
     """Return a binding with the dataset's own key in it, as `seal.find_change` takes it.
 
     Raises:

@@ -13,7 +13,7 @@ from pandas_blowfish.cli.screen import Screen
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return what to exit with, as `exits.MEANINGS` says.
+    """Run a command; return what to exit with, as `exits.MEANINGS` lists.
 
     With --json standard output is one JSON document, also of an error: {"error": {...}}.
 
@@ -60,10 +60,10 @@ def _mend_streams() -> None:
 
 
 def _fail(error: BaseException, screen: Screen) -> int:
-    """Tell an error, and what was done before it; return its exit code."""
+    """Show an error, and what was done before it; return its exit code."""
     done = getattr(error, "done", None)
     if screen.as_json:
         screen.finish({"error": exits.document(error), **({"done": done} if done else {})})
     else:
-        print(f"pandas-blowfish: {exits.told(error)}", file=sys.stderr)
+        print(f"pandas-blowfish: {exits.describe_error(error)}", file=sys.stderr)
     return exits.code_of(error)

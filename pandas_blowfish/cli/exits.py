@@ -1,4 +1,4 @@
-"""What the command line exits with, and how an error is told: typed, and never with a value from a row."""
+"""What the command line exits with, and how an error is shown: typed, and never with a value from a row."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CODES: tuple[tuple[tuple[type[BaseException], ...], int], ...] = (
     ((errors.FrameError,), REFUSED),
     ((errors.BlowfishError,), USAGE),
 )
-HIDDEN = {"text", "exit_code", "done"}  # of an error's facts: told elsewhere
+HIDDEN = {"text", "exit_code", "done"}  # of an error's facts: shown elsewhere
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_ERROR")  # a page, or a table, is not what it was
 
 Error = TypeVar("Error", bound=errors.BlowfishError)
@@ -66,7 +66,7 @@ def code_of(error: BaseException) -> int:
     """Return what to exit with for an error."""
     if isinstance(stated := getattr(error, "exit_code", None), int):
         return stated
-    if type(error) is errors.LedgerError:  # its file cannot be used; subclasses say what is wrong inside
+    if type(error) is errors.LedgerError:  # its file cannot be used; subclasses state what is wrong inside
         found = str(getattr(error.__cause__, "sqlite_errorname", ""))
         return TAMPERED if found.startswith(DAMAGED) else FILES
     if isinstance(error, errors.ArgumentError) and isinstance(error.__cause__, OSError):
@@ -74,8 +74,8 @@ def code_of(error: BaseException) -> int:
     return next((code for kinds, code in _CODES if isinstance(error, kinds)), UNEXPECTED)
 
 
-def told(error: BaseException) -> str:
-    """Return an error in words: its own, as the shell says them, or its type, for others may quote rows."""
+def describe_error(error: BaseException) -> str:
+    """Return an error in words: its own, in words of the shell, or its type, for others may quote rows."""
     if isinstance(error, errors.BlowfishError):
         return message_in_shell(str(error))
     if isinstance(error, KeyboardInterrupt):
@@ -89,7 +89,7 @@ def told(error: BaseException) -> str:
 
 def document(error: BaseException) -> dict[str, Any]:
     """Return an error as plain data: type, message, exit code and its facts."""
-    out = {"type": type(error).__name__, "message": told(error), "exit": code_of(error)}
+    out = {"type": type(error).__name__, "message": describe_error(error), "exit": code_of(error)}
     ours = vars(error) if isinstance(error, errors.BlowfishError) else {}
     facts = {
         key: in_shell(value) if key in ("allowed", "fix") and isinstance(value, str) else _plain(value)
@@ -99,7 +99,7 @@ def document(error: BaseException) -> dict[str, Any]:
     return {**out, "facts": {key: value for key, value in facts.items() if value is not None}}
 
 
-def advised(error: Error, fix: str) -> Error:
+def with_fix(error: Error, fix: str) -> Error:
     """Return an error with another fix in its message."""
     lines = [line for line in str(error).split("\n") if not line.startswith("  fix: ")]
     error.args = ("\n".join([*lines, f"  fix: {fix}"]), *error.args[1:])

@@ -45,7 +45,7 @@ class Job:
 
     Attributes:
         unnamed: Whether no answer is kept.
-        jobs: The file that says all this, where there is one.
+        jobs: The file that states all this, where there is one.
     """
 
     data: Path
@@ -158,7 +158,7 @@ def _ask(stated: Mapping[str, Any], where: str, *, unnamed: bool) -> Ask:
         raise UsageError(f"{where}: --unnamed with the name {name!r}", "leave one of them out.")
     place = None if out is None else _target(Path(out))
     stem = None if place is None or unnamed else place.stem
-    return Ask(call.named(None), name or stem, place)
+    return Ask(call.with_name(None), name or stem, place)
 
 
 def _target(out: Path) -> Path:

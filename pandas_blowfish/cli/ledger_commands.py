@@ -16,8 +16,9 @@ import pandas as pd
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.cli import exits, outputs
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.errors import ArgumentError, DataFileError, LedgerTamperedError
+from pandas_blowfish.markup import decimal, spent_text
 from pandas_blowfish.release import receipt_of
 
 SHOWN = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "reason"]
@@ -34,13 +35,15 @@ def ledger(given: Namespace, screen: Screen) -> int:
     if given.total is None and given.reason:
         raise exits.UsageError("--reason without --raise", "--raise TOTAL --reason TEXT")
     if given.total is not None and not given.reason.strip():
-        raise exits.UsageError("--raise without --reason", "say who allowed it and why: it is on the record.")
+        raise exits.UsageError(
+            "--raise without --reason", "state who allowed it and why: it is on the record."
+        )
     receipts = [_receipt(path) for path in given.receipt]  # before anything is written
     if given.dataset is not None:
         book.dataset(given.dataset)  # one that is not there is refused
     if given.total is not None:
         if given.dataset is None:
-            raise exits.UsageError("--raise needs --dataset", "say whose total is raised.")
+            raise exits.UsageError("--raise needs --dataset", "state whose total is raised.")
         book.verify()
         book.raise_budget(given.dataset, given.total, given.reason)
     verified: bool | None = None
@@ -52,10 +55,10 @@ def ledger(given: Namespace, screen: Screen) -> int:
             entries = entries[entries["dataset"] == given.dataset]
         budgets = {name: book.budget(name) for name in dict.fromkeys(entries["dataset"])}
     for name, budget in budgets.items():
-        screen.say(f"{name}: spent {budget.spent} of {budget.total}, remaining {budget.remaining}")
+        screen.say(f"{name}: {spent_text(budget.spent, budget.total)}")
         if budget.closed is not None:
             screen.say(f"  closed: {budget.closed}")
-    screen.say(f"\n{shown(_lines(entries))}")
+    screen.say(f"\n{format_table(_lines(entries))}")
     if verified:
         agree = "1 receipt agrees" if len(receipts) == 1 else f"{len(receipts)} receipts agree"
         more = f", and {agree}" if receipts else ""
@@ -72,12 +75,12 @@ def _upgrade(given: Namespace, screen: Screen) -> int:
         raise exits.UsageError("ledger upgrade takes a file and nothing else", "upgrade first, then look.")
     book = Ledger.at(given.ledger[1])
     moved = book.upgrade()
-    said = (
+    text = (
         f"the seal keys of {', '.join(moved)} were moved out"
         if moved
         else "nothing to do: it holds no seal key"
     )
-    screen.say(f"{book.location}: {said}")
+    screen.say(f"{book.location}: {text}")
     if moved:
         screen.say("copies made before still hold them: keep those where the rows are, or delete them")
     screen.finish({"ledger": book.location, "upgraded": moved})
@@ -85,7 +88,7 @@ def _upgrade(given: Namespace, screen: Screen) -> int:
 
 
 def report(given: Namespace, screen: Screen) -> int:
-    """Write the page for the privacy officer; exit with 7 if it tells of tampering."""
+    """Write the page for the privacy officer; exit with 7 if it reports tampering."""
     from pandas_blowfish.report import report as write  # here: it draws
 
     book = Ledger.at(given.ledger)
@@ -101,7 +104,7 @@ def report(given: Namespace, screen: Screen) -> int:
         book.verify()
     except LedgerTamperedError as error:
         if not screen.as_json:
-            screen.note(f"pandas-blowfish: {exits.told(error)}")
+            screen.note(f"pandas-blowfish: {exits.describe_error(error)}")
         screen.finish({"out": made, "verified": False, "error": exits.document(error)})
         return exits.code_of(error)
     screen.finish({"out": made, "verified": True})
@@ -123,7 +126,7 @@ def demo(given: Namespace, screen: Screen) -> int:  # noqa: ARG001  each command
 
 @contextlib.contextmanager
 def telling(book: Ledger) -> Iterator[None]:
-    """Let what fails because an entry cannot be read be told by `verify`, which says which."""
+    """Let `verify` name the entry where a block fails because one cannot be read."""
     try:
         yield
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
@@ -148,6 +151,8 @@ def _lines(entries: pd.DataFrame) -> pd.DataFrame:
         str(text) if len(str(text)) <= MAX_QUERY else f"{str(text)[:MAX_QUERY]}..." for text in table["query"]
     ]
     shown = table.assign(name=own, query=short, time=[str(time)[:19] for time in table["time"]])
+    for column in ("epsilon", "spent", "total"):
+        shown[column] = [value if value == "" else decimal(value) for value in table[column]]
     return shown if any(shown["reason"]) else shown.drop(columns="reason")  # of a raise, or of a closing
 
 
@@ -175,7 +180,7 @@ def _receipt(path: str) -> dict[str, Any]:
 
 
 def _checked(found: Any, path: str) -> dict[str, Any]:
-    """Return a receipt that says which entry it is of."""
+    """Return a receipt that names its entry."""
     if not isinstance(found, dict) or not is_receipt(found):
         raise DataFileError(f"{path!r} is not a receipt", fix="give a .receipt.json that release wrote.")
     return found

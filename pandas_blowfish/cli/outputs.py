@@ -85,7 +85,7 @@ def require_writable(directory: Path) -> None:
 
 
 def _marks(place: Any) -> set[tuple[object, ...]]:
-    """Return what tells a file from others: where it really is, and which one it is if it is there."""
+    """Return what identifies a file: where it really is, and which one it is if it is there."""
     found: set[tuple[object, ...]] = {(os.path.normcase(os.path.realpath(place)),)}
     try:
         status = os.stat(place)

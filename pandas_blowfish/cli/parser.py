@@ -105,7 +105,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="a Parquet, Feather or CSV file")
     parser.add_argument("--policy", required=True, metavar="FILE", help="the policy, in YAML")
     parser.add_argument("--quiet", action="store_true", help="no numbers: only what is wrong")
-    parser.add_argument("--outside", choices=OUTSIDE, default="error", help="as release is to be told")
+    parser.add_argument("--outside", choices=OUTSIDE, default="error", help="as release takes it")
     _text(parser)
     parser.set_defaults(run=look.check)
 
@@ -119,11 +119,11 @@ def _lint(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
-    """Say what a query would cost and how wrong it would be: no data, no spend."""
+    """Show what a query would cost and how wrong it would be: no data, no spend."""
     parser.add_argument("policy", help="the policy, in YAML")
     parser.add_argument("query", help="as in Python after `df.blowfish.`")
     goal = parser.add_mutually_exclusive_group()
-    goal.add_argument("--epsilon", help="what it may cost, instead of what the query says")
+    goal.add_argument("--epsilon", help="what it may cost, instead of what the query states")
     goal.add_argument("--rmse", type=float, metavar="ERROR", help="find the epsilon for this typical error")
     parser.add_argument("--rows", type=int, metavar="N", help="how many rows there are, where that matters")
     parser.add_argument("--candidates", action="store_true", help="every strategy with its expected error")
@@ -142,7 +142,7 @@ def _release(parser: argparse.ArgumentParser) -> None:
     simply run again.
     """
     parser.usage = f"{PROG} release [DATA] [QUERY ...] [--jobs FILE] [options]"
-    parser.add_argument("--jobs", metavar="FILE", help="a YAML file that says all this; options here win")
+    parser.add_argument("--jobs", metavar="FILE", help="a YAML file that states all this; options here win")
     parser.add_argument("--policy", metavar="FILE", help="the policy, in YAML")
     parser.add_argument("--dataset", metavar="NAME", help="the name that the budget is kept under")
     parser.add_argument("--epsilon", metavar="TOTAL", help="what all releases of the dataset may cost")
@@ -155,7 +155,7 @@ def _release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unnamed", action="store_true", help="keep no answer, not under --out either: each run is charged"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be charged, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be charged, and stop")
     _text(parser)
     parser.set_defaults(run=batch.release)
 
@@ -182,7 +182,7 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
 def _report(parser: argparse.ArgumentParser) -> None:
     """Write one self-contained page for the privacy officer: promise, budget, releases, verification.
 
-    Of a ledger that was tampered with it is written as far as that can be read, says so, and the exit code
+    Of a ledger that was tampered with it is written as far as that can be read, reports it, and the exit code
     is 7.
     """
     parser.add_argument("ledger", help="the ledger's file")

@@ -1,9 +1,9 @@
-"""What the library says to Python, as the shell says it: one table of phrases. Never sees rows."""
+"""Messages for Python put into words of the shell: one table of phrases. Never sees rows."""
 
 from __future__ import annotations
 
 _TEXT = 'stored as text: pd.to_{} converts it, with errors="coerce" what it cannot to missing'
-_CELLS = "some cells are no {}: mend them, or --na MARK for a text that means missing"
+_CELLS = "some cells are no {}: fix them, or --na MARK for a text that means missing"
 # the longer ones first: each is looked for in what those before have left
 SHELL = {
     _TEXT.format("numeric"): _CELLS.format("numbers"),
@@ -14,7 +14,7 @@ SHELL = {
     ),
     "nullable=True, or fill": "`nullable: true`, or fill the cells",
     "absent from the frame": "absent from the file",
-    "counts them; mend the rows": "counts them; mend the rows, say --na MARK for a text that means missing",
+    "counts them; fix the rows": "counts them; fix the rows, or give --na MARK for a text that means missing",
     "bf.check(frame, policy)": "`pandas-blowfish check`",
     'outside="clip"': "--outside clip",
     "nullable=True": "`nullable: true`",
@@ -23,9 +23,9 @@ SHELL = {
     "its name=": "its --name",
     "another name=": "another --name",
     "have a name=": "have a name",
-    "protect with that epsilon": "say that --epsilon, or none",
+    "protect with that epsilon": "give that --epsilon, or none",
     "allowed: epsilon='": "allowed: --epsilon '",
-    "protect with the first one": "say the first one",
+    "protect with the first one": "give the first one",
     "protect a frame with this ledger and name first": "`pandas-blowfish release --new` begins one",
     "release from the frame protect() returned": "release from the file as it was",
     "use .where() rather than filtering": "begin the query with where(...) rather than filtering the file",
@@ -48,19 +48,19 @@ SHELL = {
 
 
 def in_shell(text: str) -> str:
-    """Return a text with each phrase that speaks Python said as the shell says it.
+    """Return a text with each phrase of Python in words of the shell.
 
     Examples:
-        >>> in_shell('widen the schema, mend the rows, or outside="clip"')
-        'widen the policy, mend the rows, or --outside clip'
+        >>> in_shell('widen the schema, fix the rows, or outside="clip"')
+        'widen the policy, fix the rows, or --outside clip'
     """
-    for phrase, said in SHELL.items():
-        text = text.replace(phrase, said)
+    for phrase, words in SHELL.items():
+        text = text.replace(phrase, words)
     return text
 
 
 def message_in_shell(message: str) -> str:
-    """Return an error's message with what is allowed and its fix as the shell says them.
+    """Return an error's message with what is allowed and its fix in words of the shell.
 
     Its first line may hold names, which stay as they are.
     """

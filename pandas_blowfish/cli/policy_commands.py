@@ -9,7 +9,7 @@ from typing import Any
 
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.phrases import in_shell
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.kernel.measure import require_drawable
@@ -26,7 +26,7 @@ PRIVATE = "these numbers are exact and private: for the curator, not for logs"
 
 def read_policy(path: Any) -> Policy:
     """Return the policy in a YAML file; whatever is wrong in it is an error of the policy."""
-    with open(path, "rb"):  # a file that is not there says so itself
+    with open(path, "rb"):  # raises where there is no file
         pass
     with exits.blaming(exits.POLICY):
         return Policy.from_yaml(Path(path))
@@ -74,7 +74,7 @@ def check(given: Namespace, screen: Screen) -> int:
         found.loc[facts, "status"] = "the rows do not agree with this fact"  # the words hold counts
     else:
         screen.note(PRIVATE)
-    screen.say(shown(found))
+    screen.say(format_table(found))
     screen.finish({"ok": fine, "private": not given.quiet, "check": found})
     return exits.OK if fine else exits.REFUSED
 
@@ -115,7 +115,7 @@ def plan(given: Namespace, screen: Screen) -> int:
     made = call.on(planner)
     if not isinstance(made, Plan):
         screen.say(made)
-        screen.note("its promise is weaker than the policy's: `release` refuses it, Python does not")
+        screen.note("its guarantee is weaker than the policy's: `release` refuses it, Python does not")
         screen.finish({"query": made.call, "strategy": made.strategy, "guarantee": list(made.guarantee)})
         return exits.OK
     if given.rmse is not None:
@@ -126,14 +126,14 @@ def plan(given: Namespace, screen: Screen) -> int:
         screen.note("such noise is too large to be drawn: `release` refuses this; ask with a larger epsilon")
     if given.candidates:
         screen.say()
-        screen.say(shown(made.candidates))
+        screen.say(format_table(made.candidates))
         found["candidates"] = made.candidates
     screen.finish(found)
     return exits.OK
 
 
 def describe(made: Plan) -> dict[str, Any]:
-    """Return what a plan says as plain data."""
+    """Return a plan as plain data."""
     facts = made.facts()
     return {
         "query": made.call,
@@ -156,7 +156,7 @@ def describe(made: Plan) -> dict[str, Any]:
 
 
 def _is_drawable(made: Plan) -> bool:
-    """Tell whether a release could draw the noise of a plan."""
+    """Return whether a release could draw the noise of a plan."""
     try:
         require_drawable(made)
     except BlowfishError:

@@ -1,4 +1,4 @@
-"""The queries of a run, all planned, with what could stop one later looked at before the first is charged.
+"""The queries of a run, all planned, with what could stop one later checked before the first is charged.
 
 Never sees rows.
 """
@@ -38,7 +38,7 @@ from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise
-MEANS = ("mean", "geomean")  # whose plans say a number of rows, which no name does
+MEANS = ("mean", "geomean")  # whose plans state a number of rows, which no name does
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Planned:
 
     @property
     def label(self) -> str:
-        """Return what a person is told that it is."""
+        """Return its name for a person."""
         return self.name or self.plan.call
 
     @property
@@ -120,12 +120,14 @@ def _planned(
     before: Sequence[Planned],
     job: Job,
 ) -> Planned:
-    """Return one query planned, with what could stop it later looked at now."""
+    """Return one query planned, with what could stop it later checked now."""
     if ask.call.epsilon is None:
-        epsilon_of(None)  # raises: what a release costs is said
+        epsilon_of(None)  # raises: a release states its cost
     if (strategy := ask.call.arguments.get("strategy")) in WEAKER:
         fix = "release it in Python: its promise is weaker than the policy's, and is to be read first."
-        raise ArgumentError("strategy", f"{strategy!r} is kept apart from the budget", fix=fix)
+        raise ArgumentError(
+            "strategy", f"{strategy!r} has a weaker guarantee, which no budget covers", fix=fix
+        )
     ask.call.require_rows(planner.rows)
     plan: Plan = ask.call.on(planner)
     require_drawable(plan)
@@ -158,7 +160,7 @@ def _names(book: Ledger, dataset: str) -> dict[str, list[str]]:
 
 
 def _keeps(book: Ledger, dataset: str, name: str, asked: Mapping[str, Any]) -> bool:
-    """Tell whether an answer to just this query is kept under a name."""
+    """Return whether an answer to just this query is kept under a name."""
     found = book.find(dataset, name)
     return found is not None and found[0].body.get("query") == asked
 

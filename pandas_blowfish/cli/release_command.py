@@ -23,10 +23,11 @@ from pandas_blowfish.cli.jobs import Job, read_job
 from pandas_blowfish.cli.locks import alone, unbroken
 from pandas_blowfish.cli.policy_commands import read_policy
 from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
-from pandas_blowfish.cli.screen import Screen, shown
+from pandas_blowfish.cli.screen import Screen, format_table
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
 from pandas_blowfish.exact.number import epsilon_of
+from pandas_blowfish.markup import decimal, spent_text
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames.protect import check_arguments, require_bound
 from pandas_blowfish.release import receipt_of
@@ -61,11 +62,12 @@ def release(given: Namespace, screen: Screen) -> int:
         tick(1.0)
     del table
     if bound is None:  # and only now that it is on the record
-        screen.note(f"dataset {job.dataset!r} is new in {str(job.ledger)!r}: a new budget of {total}")
+        screen.note(
+            f"dataset {job.dataset!r} is new in {str(job.ledger)!r}: a new budget of {decimal(total)}"
+        )
     done = _answer(planned, of(sealed), book, job.dataset, screen)
     now = book.dataset(job.dataset)
-    spent = f"spent {now.budget.spent} of {now.budget.total}, remaining {now.budget.remaining}"
-    screen.say(f"dataset {job.dataset!r}: {spent}")
+    screen.say(f"dataset {job.dataset!r}: {spent_text(now.budget.spent, now.budget.total)}")
     found = {"dataset": job.dataset, "ledger": book.location, "policy": policy_of(now).fingerprint}
     sums = {"total": now.budget.total, "spent": now.budget.spent, "remaining": now.budget.remaining}
     screen.finish({**found, "budget": sums, "releases": done})
@@ -82,14 +84,14 @@ def _found(book: Ledger, job: Job, *, new: bool) -> tuple[Dataset | None, Ledger
     except UnknownDatasetError as error:
         refused, fix = error, f"give the right --dataset; {NEW}"
     outputs.require_directory(job.ledger)
-    return None, None if new else exits.advised(refused, fix)
+    return None, None if new else exits.with_fix(refused, fix)
 
 
 def _total(job: Job, policy: Policy, bound: Dataset | None) -> Fraction:
     """Return what all releases may cost, having compared what is asked with what the dataset is bound to."""
     if bound is None:
         if job.epsilon is None:
-            raise exits.UsageError("--epsilon is missing", "say what all releases of the dataset may cost.")
+            raise exits.UsageError("--epsilon is missing", "state what all releases of the dataset may cost.")
         return epsilon_of(job.epsilon)
     total = bound.total if job.epsilon is None else epsilon_of(job.epsilon)
     require_bound(bound, policy, total, {"outside": job.outside, "unit": job.unit})
@@ -99,7 +101,7 @@ def _total(job: Job, policy: Policy, bound: Dataset | None) -> Fraction:
 def _remark(
     job: Job, policy: Policy, bound: Dataset | None, planned: Sequence[Planned], screen: Screen
 ) -> None:
-    """Tell, before anything is charged, whose promise is kept and what could be had for nothing."""
+    """Note, before anything is charged, whose promise is kept and what would cost nothing."""
     if bound is not None:
         made = policy_of(bound).fingerprint
         if policy.fingerprint not in (made, bound.binding["fingerprint"]):
@@ -120,11 +122,11 @@ def _preview(
     refused: LedgerError | None,
     screen: Screen,
 ) -> int:
-    """Say what a run would charge; one that would be refused for want of --new exits as it would."""
+    """Show what a run would charge; one that would be refused for want of --new exits as it would."""
     lines = pd.DataFrame(
         {
             "name": [each.name for each in planned],
-            "costs": [each.cost for each in planned],
+            "costs": [decimal(each.cost) for each in planned],
             "typical error": [each.plan.mse**0.5 for each in planned],
             "": ["answered already" if each.kept else each.plan.strategy for each in planned],
             "out": ["" if each.ask.out is None else str(each.ask.out) for each in planned],
@@ -133,12 +135,16 @@ def _preview(
     )
     cost = sum((each.cost for each in planned), Fraction(0))
     remaining = total if bound is None else bound.budget.remaining
-    screen.say(shown(lines))
-    screen.say(f"dataset {job.dataset!r}: would be charged {cost} of the remaining {remaining}")
+    screen.say(format_table(lines))
+    screen.say(
+        f"dataset {job.dataset!r}: would be charged {decimal(cost)} of the remaining {decimal(remaining)}"
+    )
     if bound is None:
-        screen.note(f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: a new budget of {total}")
+        screen.note(
+            f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: a new budget of {decimal(total)}"
+        )
     if refused is not None and not screen.as_json:
-        screen.note(f"pandas-blowfish: {exits.told(refused)}")
+        screen.note(f"pandas-blowfish: {exits.describe_error(refused)}")
     listed = [
         {
             "name": each.name,
@@ -176,15 +182,17 @@ def _answer(
 
 
 def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Screen) -> dict[str, Any]:
-    """Answer one query, write it, say so."""
+    """Answer one query, write it, and report it."""
     kept = each.name is not None and book.find(dataset, each.name) is not None
-    found = each.ask.call.named(each.name).on(rows)
+    found = each.ask.call.with_name(each.name).on(rows)
     tables = list(found.values()) if isinstance(found, dict) else [found]
     receipt = receipt_of(tables[0])
     status = "kept" if kept else "charged" if receipt["epsilon"] != "0" else "exact"
     charged = "0" if kept else receipt["epsilon"]
-    said = {"name": each.name, "query": receipt["query"], "status": status, "charged": charged}
-    words = {"kept": "free, answered before", "exact": "free, exact"}.get(status, f"charged {charged}")
+    text = {"name": each.name, "query": receipt["query"], "status": status, "charged": charged}
+    words = {"kept": "costs nothing, answered before", "exact": "exact, costs nothing"}.get(
+        status, f"charged {decimal(Fraction(charged))}"
+    )
     written: list[Path] = []
     if each.ask.out is not None:
         try:
@@ -196,7 +204,7 @@ def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Scr
         screen.say(f"{each.label}: {words}: {', '.join(map(str, written))}")
     else:
         for table in tables:
-            screen.say(shown(table))
+            screen.say(format_table(table))
         screen.say(f"{each.label}: {words}")
     answers = {} if each.ask.out is not None else {"answer": found if len(tables) == 1 else tables}
-    return {**said, "out": written, "receipt": dict(receipt), **answers}
+    return {**text, "out": written, "receipt": dict(receipt), **answers}

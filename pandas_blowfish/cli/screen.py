@@ -51,7 +51,7 @@ class Screen:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Callable[[float], None]]:
-        """Give a function that is told the share of the work that is done."""
+        """Give a function to call with the share of the work that is done."""
         made = self._drawn = _tqdm(what) if self.progress else None
 
         def tick(share: float) -> None:
@@ -77,11 +77,11 @@ def _tqdm(what: str) -> Any:
         from tqdm import tqdm
     except ImportError:
         return None
-    width = min(shutil.get_terminal_size().columns, 100) - 1  # some terminals say that they have no size
+    width = min(shutil.get_terminal_size().columns, 100) - 1  # some terminals state no size
     return tqdm(total=1.0, desc=what, bar_format=BAR, file=sys.stderr, leave=False, ncols=width, nrows=20)
 
 
-def shown(table: pd.DataFrame) -> str:
+def format_table(table: pd.DataFrame) -> str:
     """Return a table as text, wide enough for its columns, shortened in the middle."""
     with pd.option_context("display.width", 200, "display.max_colwidth", 160):
         return table.to_string(max_rows=MAX_ROWS)

@@ -7,7 +7,7 @@ import hmac
 
 
 def keyed_digest(key: bytes, *parts: str) -> str:
-    """Return a keyed digest of some texts, told apart by their lengths."""
+    """Return a keyed digest of some texts, separated by their lengths."""
     message = b"".join(len(part.encode()).to_bytes(8, "big") + part.encode() for part in parts)
     return hmac.new(key, message, hashlib.sha256).hexdigest()
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from pandas_blowfish.exact.enclosure import log
 
-FINEST = Fraction(1, 10**9)  # a float's logarithm says no more
+FINEST = Fraction(1, 10**9)  # a float's logarithm is no finer
 PARTS = 10**6  # of a relative error's reach that a cell has by default, at least
 BITS = 96
 ROUNDED = 1 + Fraction(1, 2**51)  # what rounding to floats may do to a quotient of two numbers
@@ -47,7 +47,7 @@ def log_reach(c: Fraction, step: Fraction) -> int:
         43
 
     Proof note:
-        Requires: 0 < c < 1, step > 0, cells as `log_cell` says.
+        Requires: 0 < c < 1, step > 0, cells as in `log_cell`.
         Ensures:  |log_cell(x) - log_cell(y)| <= the result whenever c^4 <= x / y <= c^-4, also if x and y
                   were rounded to floats since.
         Because:  |floor(a) - floor(b)| <= ceil(|a - b|) with a and b the logarithms over the step, which

@@ -62,7 +62,7 @@ def profile(rows: Ints, axis: int, reach: Sequence[int] | None = None) -> Ints:
     """Return the most one axis has in a row that reaches each combination of the others; -1 for none.
 
     Args:
-        rows: Non-negative numbers, a column an axis.
+        rows: Non-negative numbers, one column per axis.
         axis: The one whose numbers are returned: it has but one entry in the result.
         reach: The largest number of each axis; those of the rows, where it is left out.
     """

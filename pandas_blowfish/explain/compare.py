@@ -33,10 +33,10 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
             that `policy.plan.where(...)` returns, may stand for a policy.
         ask: Plans the question: takes a planner and an epsilon, or the planner alone. Several questions:
             {name: function, ...}.
-        epsilon: One, or several; None for what the question itself says, 1 unless it does.
+        epsilon: One, or several; None for what the question itself states, else 1.
 
     Returns:
-        A frame by policy and epsilon. What a policy does not allow is a row that says why.
+        A frame by policy and epsilon. What a policy does not allow is a row with the reason.
 
     Examples:
         >>> import pandas_blowfish as bf
@@ -51,13 +51,13 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
     planners, questions = _planners(policies), _questions(ask)
     spends = None if epsilon is None else _epsilons(epsilon)
     rows: list[tuple[tuple[Any, Any, float], Plan | BlowfishError]] = []
-    said: dict[Any, str] = {}
+    text: dict[Any, str] = {}
     for title, function in questions.items():
         for name, planner in planners.items():
             for asked, found in _planned(planner, function, spends):
                 rows.append(((title, name, float(asked)), found))
                 if isinstance(found, Plan):
-                    said.setdefault(title, _call(found))
+                    text.setdefault(title, _call(found))
     keys = [key for key, _ in rows]
     index = pd.MultiIndex.from_tuples(keys, names=["question", "policy", "epsilon"])
     table = Comparison([_row(found) for _, found in rows], index=index)
@@ -65,7 +65,7 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
         table = table.drop(columns="distortion")
     table.insert(table.columns.tolist().index("cost"), "times_best", _times_best(table))
     result = Comparison(table if isinstance(ask, Mapping) else table.droplevel("question"))
-    result.attrs["questions"] = list(said.values())
+    result.attrs["questions"] = list(text.values())
     return result
 
 
@@ -110,7 +110,7 @@ def _takes_epsilon(function: Ask) -> str | None:
     """Return how a function takes an epsilon: "epsilon" by that name, "second" by its place; None if not."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except ValueError:  # a builtin, which says nothing of itself
+    except ValueError:  # a builtin, which states no name
         return None
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = any(p.name == "epsilon" and p.kind != p.POSITIONAL_ONLY for p in parameters)
@@ -161,8 +161,8 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
 def _row(found: Plan | BlowfishError) -> dict[str, Any]:
     if isinstance(found, BlowfishError):
         nothing = dict.fromkeys(COLUMNS, np.nan)
-        said = " ".join(str(found).split())
-        return nothing | {"strategy": "refused", "answers": 0, "refused": said}
+        text = " ".join(str(found).split())
+        return nothing | {"strategy": "refused", "answers": 0, "refused": text}
     values = (
         np.nan if found.distortion is None else float(found.distortion),
         float(found.mse**0.5),
@@ -210,7 +210,7 @@ FEW = 6  # lines that are named inside the picture
 
 
 class Comparison(pd.DataFrame):
-    """One planned release a row, by policy and epsilon (and question, where there are several).
+    """One planned release per row, by policy and epsilon (and question, where there are several).
 
     Columns: `rmse`, the root mean squared error over the answers, before shape constraints; `times_best`,
     this as a multiple of the least at the same epsilon; `cost`, what would be charged; `strategy`;
@@ -220,7 +220,7 @@ class Comparison(pd.DataFrame):
     """
 
     def plot(self, *, ax: Any = None, y: str | None = None) -> Any:  # type: ignore[override]
-        """Draw the error over epsilon, a line a policy, or bars for a single epsilon; return the Axes.
+        """Draw the error over epsilon, a line per policy, or bars for a single epsilon; return the Axes.
 
         Args:
             ax: The matplotlib Axes to draw on; None for new ones.
@@ -236,15 +236,15 @@ class Comparison(pd.DataFrame):
             _bars(axes, self, y)
         else:
             _lines(axes, self, y)
-        said = self.attrs.get("questions", [])
-        if len(said) == 1:
-            shown = said[0] if len(said[0]) <= 64 else f"{said[0][:61]}..."
+        text = self.attrs.get("questions", [])
+        if len(text) == 1:
+            shown = text[0] if len(text[0]) <= 64 else f"{text[0][:61]}..."
             axes.set_title(plain(shown), loc="left", fontsize="medium")
         return axes
 
 
 def decisive(table: pd.DataFrame) -> str:
-    """Return the column that says how wrong answers are: of clusterings alone, the distortion."""
+    """Return the column with the error of the answers: of clusterings alone, the distortion."""
     planned = table[table["refused"] == ""]
     own = "distortion" in table and len(planned) and planned["distortion"].notna().all()
     return "distortion" if own else "rmse"
@@ -275,7 +275,7 @@ def _name(policy: Any, question: Any) -> str:
 
 
 def _lines(axes: Any, table: pd.DataFrame, y: str) -> None:
-    """Draw a line a policy and question: colours and marks tell policies apart, dashes questions."""
+    """Draw a line per policy and question: colours and marks distinguish policies, dashes questions."""
     from matplotlib import ticker
 
     parts = _parts(table)
@@ -310,12 +310,12 @@ def _lines(axes: Any, table: pd.DataFrame, y: str) -> None:
 
 
 def _same(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
-    """Tell whether two curves look the same."""
+    """Return whether two curves look the same."""
     return len(one) == len(other) > 0 and bool(np.allclose(one, other, rtol=0.02))
 
 
 def _bars(axes: Any, table: pd.DataFrame, y: str) -> None:
-    """Draw a bar a policy and question, with its number at its end."""
+    """Draw a bar per policy and question, with its number at its end."""
     parts = _parts(table)
     policies = list(dict.fromkeys(policy for _, policy, _ in parts))
     colors = colors_of(axes, len(policies))

@@ -1,6 +1,6 @@
 """A protected frame at a glance: its promise, its budget, the last releases. Touches no row.
 
-Tells what the ledger tells anyway, for a notebook and for a terminal.
+Shows what the ledger states anyway, in a notebook and in a terminal.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pandas_blowfish import markup
+from pandas_blowfish.books.balance import latest_charges
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.state import latest
+from pandas_blowfish.books.receipt import number_text
 from pandas_blowfish.errors import BlowfishError, LedgerError, NotProtectedError
 from pandas_blowfish.markup import Html
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.protect import opened
+from pandas_blowfish.queries.frames.protect import open_frame
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import Receipt
 
@@ -32,7 +33,7 @@ HEADER = ("entry", "name", "query", "cost", "time")
 
 @dataclass(frozen=True)
 class Glance:
-    """What a protected frame's ledger says of it.
+    """What the ledger states of a protected frame.
 
     Attributes:
         dataset: Its name.
@@ -63,7 +64,7 @@ class Glance:
         """Return it for a terminal."""
         lines = [f"dataset {markup.one_line(self.dataset)!r} in ledger {self.location}"]
         bar = markup.text_bar(self.budget.spent, self.budget.total)
-        lines.append(f"budget {bar} {budget_text(self.budget)}")
+        lines.append(f"budget {bar} {markup.spent_text(self.budget.spent, self.budget.total)}")
         lines += [f"closed: {self.budget.closed}"] if self.budget.closed is not None else []
         lines += [f"{key} {markup.one_line(value)}" for key, value in self.asked.items()]
         if self.charges:
@@ -82,28 +83,24 @@ class Glance:
             markup.facts_table(facts),
             budget_bar(self.budget),
             last,
-            markup.folded("Policy", Html(policy_html(self.policy))),
+            markup.fold("Policy", Html(policy_html(self.policy))),
         )
 
 
 def glance(record: Any, scope: Scope) -> Glance:
     """Return what there is to see of a frame that carries this record, if it is a protected one."""
-    source = opened(record)
+    source = open_frame(record)
     name, location = source.dataset.name, source.ledger.location
-    charges = tuple(latest(location, name, LAST))
+    charges = tuple(latest_charges(location, name, LAST))
     return Glance(name, location, source.policy, source.dataset.budget, charges, scope)
-
-
-def budget_text(budget: Budget) -> str:
-    """Return a budget in words, without why it is closed."""
-    total, spent, left = (markup.amount(each) for each in (budget.total, budget.spent, budget.remaining))
-    return f"spent {spent} of {total}, remaining {left}"
 
 
 def budget_bar(budget: Budget) -> Html:
     """Return a bar of what is spent, and why no more is charged if so."""
     closed = [markup.note(f"closed: {budget.closed}")] if budget.closed is not None else []
-    return markup.joined(markup.bar(budget.spent, budget.total, budget_text(budget)), *closed)
+    return markup.join(
+        markup.budget_bar(budget.spent, budget.total, markup.spent_text(budget.spent, budget.total)), *closed
+    )
 
 
 def budget_html(budget: Budget) -> Html:
@@ -156,7 +153,8 @@ def _row(entry: Entry) -> tuple[Any, ...]:
     """Return a charge as a view shows it."""
     body = entry.body
     name, query = markup.one_line(body.get("name") or "", 40), markup.one_line(body.get("call") or "", 120)
-    cost = f"{body.get('epsilon')}{' (apart, not of the budget)' if entry.kind == 'apart' else ''}"
+    weaker = " (weaker guarantee, not of the budget)" if entry.kind == "apart" else ""
+    cost = f"{number_text(body.get('epsilon'))}{weaker}"
     return entry.id, name, query, cost, entry.time[:16].replace("T", " ")
 
 

@@ -85,8 +85,8 @@ class ConstraintGraph:
                       two ends, a path go through all vertices; a simple cycle has at most as many edges as
                       vertices, a path one more. Where a record enters a count another leaves it: both
                       together are one move between two cells of that count, and none if it has one cell;
-                      so are the first and the last end of a path, among the cells no count tells of. Counts
-                      of several public combinations, and then the ends, are always taken for one move.
+                      so are the first and the last end of a path, among the cells no count covers. Counts of
+                      several public combinations, and then the ends, are always taken for one move.
             Checked:  tests/facts/test_constraint_graph.py::test_longest_matches_enumeration
         """
         if part not in self._longest:

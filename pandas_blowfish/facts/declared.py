@@ -108,7 +108,7 @@ class Box(Constraint):
     Args:
         sides: The same as a dict, for columns whose names are no Python names.
         answer: How many they are, if that may be used here; it is compared with the rows by `protect`.
-        bounds: A (low, high) pair a column, read as `range` reads them; None is the end of the domain.
+        bounds: One (low, high) pair per column, read as `range` reads them; None is the end of the domain.
     """
 
     def __init__(
@@ -123,11 +123,11 @@ class Box(Constraint):
             fix = 'bf.Box({"answer": (low, high)}) for a column of that name.'
             raise ArgumentError("answer", "not one whole number", fix=fix)
         if sides is not None and not isinstance(sides, Mapping):
-            raise ArgumentError("bounds", "a box gives a (low, high) pair a column")
+            raise ArgumentError("bounds", "a box gives one (low, high) pair per column")
         bounds = {**(sides or {}), **bounds}
         pairs = list(bounds.values())
         if not pairs or any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in pairs):
-            raise ArgumentError("bounds", "a box gives a (low, high) pair a column")
+            raise ArgumentError("bounds", "a box gives one (low, high) pair per column")
         frozen = tuple(
             (column, tuple(canonical_value(end) for end in pair)) for column, pair in bounds.items()
         )

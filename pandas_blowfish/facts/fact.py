@@ -1,6 +1,6 @@
 """Public facts read against a domain: which cells they count, and what is known of them.
 
-Never sees rows: an answer is what the policy says, or it is left open.
+Never sees rows: an answer is what the policy states, or it is left open.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Fact:
     """One public fact: a count of cells, or a marginal's count of every cell of some columns.
 
     Attributes:
-        stated: The fact as the policy says it.
+        stated: The fact as the policy states it.
         columns: The columns it speaks of.
         condition: Which cells a count or a box counts; None for a marginal.
         shape: The cells of a marginal's columns; () for a single count.
-        answer: What is known: one number a count, of that shape; None where it is left open.
+        answer: What is known: one number per count, of that shape; None where it is left open.
     """
 
     stated: Constraint
@@ -100,7 +100,7 @@ def find_needed(facts: Sequence[Fact]) -> list[int]:
     Proof note:
         Requires: nothing.
         Ensures:  tables that agree on these facts agree on all of them.
-        Because:  a count of cells that a marginal tells apart is a sum of its counts.
+        Because:  a count of cells that a marginal distinguishes is a sum of its counts.
         Checked:  tests/facts/test_fact.py::test_facts_that_follow_are_not_needed
     """
     seen: set[Hashable] = set()
@@ -125,7 +125,7 @@ def answer_of(fact: Fact) -> Hashable:
 
 
 def _spelt(condition: Condition) -> Hashable:
-    """Return a condition in one spelling: one mask a column, in no order, without needless brackets."""
+    """Return a condition in one spelling: one mask per column, in no order, without needless brackets."""
     if isinstance(condition, Atom):
         return condition.column, condition.cells.tobytes()
     masks, rest = dict[str, Any](), set[Hashable]()

@@ -60,9 +60,9 @@ def add_facts(policy: Policy, facts: Iterable[Constraint]) -> Policy:
     Proof note:
         Requires: nothing.
         Ensures:  the tables that satisfy the policy's facts then are those that satisfy its own and these,
-                  but for answers to what a marginal that was left open tells.
-        Because:  a count of cells that a known marginal tells apart is a sum of its counts; a fact that
-                  counts the cells of one before it says nothing new but its answer, which is then put in
+                  but for answers to what a marginal that was left open determines.
+        Because:  a count of cells that a known marginal distinguishes is a sum of its counts; a fact that
+                  counts the cells of one before it adds nothing new but its answer, which is then put in
                   the place of the one without.
         Checked:  tests/books/test_reprice.py::test_facts_that_follow_change_nothing,
                   tests/books/test_reprice.py::test_the_same_cells_are_the_same_counts
@@ -86,8 +86,8 @@ def add_facts(policy: Policy, facts: Iterable[Constraint]) -> Policy:
     return policy if stated == policy.constraints else policy.with_facts(stated)
 
 
-def _told(marginal: Fact, fact: Fact) -> Ints:
-    """Return what a known marginal says of a count, or a marginal, of some of its columns."""
+def _implied_answer(marginal: Fact, fact: Fact) -> Ints:
+    """Return what a known marginal determines of a count, or a marginal, of some of its columns."""
     assert marginal.answer is not None
     if fact.condition is not None:
         cells = Cells.every(marginal.columns, marginal.answer.shape)
@@ -99,9 +99,9 @@ def _told(marginal: Fact, fact: Fact) -> Ints:
 
 
 def _refuse_another(fact: Fact, before: Fact) -> None:
-    """Refuse an answer other than the one that a fact before tells of the same count."""
+    """Refuse an answer other than the one that a fact before determines of the same count."""
     if fact.answer is None or before.answer is None:
         return
-    known = _told(before, fact) if before.condition is None else before.answer
+    known = _implied_answer(before, fact) if before.condition is None else before.answer
     if not np.array_equal(known, fact.answer):
         raise ArgumentError("fact", f"{fact.text}: another answer is public already", fix=FIX)

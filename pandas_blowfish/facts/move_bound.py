@@ -32,7 +32,7 @@ MOST_SPLIT = 8  # facts that a bound is tried to be built on
 
 @dataclass(frozen=True)
 class MoveBound:
-    """How far apart neighbours are, in single moved records, and the rule that says so.
+    """How far apart neighbours are, in single moved records, and the rule by which.
 
     Attributes:
         count: How many moves of one record the change of the histogram is made of at most; 0 where the
@@ -107,7 +107,7 @@ def _far(found: MoveBound) -> int:
 
 
 def _rules(policy: Policy, facts: Sequence[Fact]) -> Iterator[MoveBound | None]:
-    """Yield what each rule that applies to some facts says."""
+    """Yield the bound of each rule that applies to some facts."""
     public, presence = policy.public_columns, policy.presence
     if len(facts) == 1 and facts[0].condition is None:
         yield _one_marginal(policy, facts[0])
@@ -196,7 +196,7 @@ def _overlapping(policy: Policy, found: Signatures) -> Iterator[MoveBound]:
 
 
 def _atoms(found: Signatures, groups: Sequence[Ints], every: tuple[tuple[int, ...], ...]) -> MoveBound:
-    """Return the rule for facts that are as good as a count of each kind of cell they tell apart."""
+    """Return the rule for facts that are as good as a count of each kind of cell they distinguish."""
     several = found.cells > 1 if found.confined else np.ones(found.size, dtype=bool)
     told = "the facts together tell the counts of all kinds of cells they tell apart"
     if found.presence:  # cells that no fact counts, and "absent", are the ends of a path

@@ -1,6 +1,6 @@
 """Which facts a cell is counted by: the distinct signatures of all cells. Never sees rows.
 
-Cells that no fact tells apart share a class, column by column, so that a hundred boxes on a grid of a
+Cells that no fact distinguishes share a class, column by column, so that a hundred boxes on a grid of a
 million cells are a small table.
 """
 
@@ -37,7 +37,7 @@ class Signatures:
         codes: Its label of each marginal (signatures x marginals).
         presence: Whether a row may be absent, and then is counted by nothing.
         cells: How many cells of one public combination have it; more than 2 are stated as 2.
-        confined: Whether public combinations are told apart, so that cells of one group agree on them.
+        confined: Whether public combinations are distinguished, so that cells of one group agree on them.
     """
 
     facts: tuple[Fact, ...]
@@ -153,10 +153,10 @@ def signatures_of(
     free = any(column not in public and not _single(domain, column) for column in others)
     cells = np.bincount(kind.reshape(-1), np.minimum(sizes.ravel() * (1 + free), 2))
     cells = np.minimum(cells, 2).astype(np.int64)
-    told = all(len(classes[axis]) == shape[axis] for axis in open_axes)
-    told = told and all(_single(domain, column) for column in others if column in public)
+    distinct = all(len(classes[axis]) == shape[axis] for axis in open_axes)
+    distinct = distinct and all(_single(domain, column) for column in others if column in public)
     labels = (flat, counts, found[:, many:])
-    return Signatures(tuple(facts), starts, found[:, 0], *labels, presence, cells, told)
+    return Signatures(tuple(facts), starts, found[:, 0], *labels, presence, cells, distinct)
 
 
 def _single(domain: Domain, column: str) -> bool:
@@ -191,7 +191,7 @@ def is_disjoint(facts: Sequence[Fact], domain: Domain) -> bool:
 
 
 def _classes(facts: Sequence[Fact], column: str, size: int) -> Ints:
-    """Return classes of a column's cells that no fact tells apart; each its own for a marginal."""
+    """Return classes of a column's cells that no fact distinguishes; each its own for a marginal."""
     if any(fact.condition is None and column in fact.columns for fact in facts):
         return np.arange(size)
     own = [atom for fact in facts if fact.condition is not None for atom in atoms_of(fact.condition)]
@@ -218,7 +218,7 @@ def _code(shape: Sequence[int], axes: Sequence[int]) -> Ints:
 
 
 def _sides(condition: Condition | None) -> dict[str, NDArray[np.bool_]] | None:
-    """Return a condition as one set of cells a column; None where it is not of that kind."""
+    """Return a condition as one set of cells per column; None where it is not of that kind."""
     if isinstance(condition, Atom):
         return {condition.column: condition.cells}
     if not isinstance(condition, Junction) or not condition.every:

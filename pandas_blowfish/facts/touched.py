@@ -86,7 +86,7 @@ def touches(graph: RecordGraph, fact: Fact) -> bool:
         Ensures:  False only if the fact's counts are the same in all tables that differ by one edge.
         Because:  with presence a row that is counted may be absent. Else a marginal changes with any edge
                   of the graph projected on its columns, and a count with an edge between cells of which
-                  one is counted: cells that no comparison tells apart are one class, and which classes an
+                  one is counted: cells that no comparison distinguishes are one class, and which classes an
                   edge joins follows from each block's own table.
         Checked:  tests/facts/test_touched.py::test_touches_matches_enumeration
     """

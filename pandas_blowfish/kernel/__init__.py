@@ -16,8 +16,8 @@ The same, where the policy states public facts (1,850 lines):
 The same, for Markov chains and secret totals (750 lines):
     beyond/markov.py, beyond/quilt.py, beyond/aggregate.py
 
-Charges are written first, never lost, and never exceed the total (1,250 lines):
-    books/ledger.py, books/log.py, books/database.py, books/state.py, books/rules.py
+Charges are written first, never lost, and never exceed the total (1,200 lines):
+    books/ledger.py, books/log.py, books/database.py, books/balance.py, books/budget.py, books/rules.py
 
 Edits of the ledger are found (550 lines):
     books/verify.py, books/log.py, books/named_answers.py, books/upgrade.py

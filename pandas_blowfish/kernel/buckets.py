@@ -13,7 +13,7 @@ from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
 from pandas_blowfish.plan.line.dawa import CONTINUES
 
 
-def bucketed(dawa: Any, exact: Ints) -> Ints:
+def draw_buckets(dawa: Any, exact: Ints) -> Ints:
     """Return the noisy totals of buckets chosen with noise, then the exact totals as they are.
 
     Args:

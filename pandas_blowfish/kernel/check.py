@@ -94,7 +94,7 @@ class Check:
             UnsoundPlanError: An edge loses more, or other rows are counted than `columns` states.
 
         Proof note:
-            Requires: the policy; `moved` (its own note).
+            Requires: the policy; `bound_moves` (its own note).
             Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
                       counted agrees with what was tried on all cells drawn.
             Because:  the loss of an edge is the sum over rows of the change over the scale (MATH, section 1),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.books.ledger import Budget, Dataset, Entry, Ledger
-from pandas_blowfish.books.reprice import policy_of, recorded
+from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.books.rules import ONCE, Rule
-from pandas_blowfish.books.sealkey import keyed
+from pandas_blowfish.books.sealkey import with_key
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
@@ -28,7 +28,7 @@ from pandas_blowfish.errors import (
     UnsoundPlanError,
 )
 from pandas_blowfish.facts.move_bound import KNOWN
-from pandas_blowfish.kernel.buckets import bucketed, check_buckets
+from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
 from pandas_blowfish.plan.plan import Plan
@@ -74,15 +74,15 @@ def measure(
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the loss of what will be drawn is found out anew before the charge, and of each further
                   round before its noise; the charge is committed before a row is counted, a failed one
-                  raises before one is, and nothing but counts plus noise, or rows that no edge changes,
-                  leaves this function. The
-                  plan is one for the dataset's policy with the facts recorded by then, which are as many
-                  when it is charged, and the entry says what facts recorded later may make of it.
+                  raises before one is, and nothing but counts plus noise, or query rows that no edge
+                  changes, leaves this function. The plan is one for the dataset's policy with the facts
+                  recorded by then, which are as many when it is charged, and the entry states what facts
+                  recorded later may make of it.
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
     require_drawable(plan)
-    if kept := looked(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
     if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
@@ -92,7 +92,7 @@ def measure(
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, rule = dataset.binding["outside"] == "clip", ONCE if plan.policy.single_release else None
-    return charged(
+    return charge_then(
         ledger,
         dataset,
         plan.cost,
@@ -103,7 +103,7 @@ def measure(
     )
 
 
-def looked(
+def find_stored(
     frame: Frame,
     ledger: Ledger,
     dataset: Dataset,
@@ -120,13 +120,13 @@ def looked(
         return kept
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
-    binding = keyed(ledger.location, dataset.name, dataset.binding)
+    binding = with_key(ledger.location, dataset.name, dataset.binding)
     if stale := find_change(frame, domain, binding, policy_of(dataset, 0).domain):
         raise StaleFrameError(dataset.name, stale)
     return None
 
 
-def charged(
+def charge_then(
     ledger: Ledger,
     dataset: Dataset,
     epsilon: Fraction,
@@ -160,7 +160,7 @@ def require_drawable(plan: Plan) -> None:
 def require_recorded(frame: Frame, dataset: Dataset) -> None:
     """Refuse rows that contradict an answer recorded after they were bound, naming the facts alone."""
     clip, domain = dataset.binding["outside"] == "clip", policy_of(dataset, 0).domain
-    wrong = find_contradicted(frame, domain, recorded(dataset), clip=clip) if dataset.facts else []
+    wrong = find_contradicted(frame, domain, facts_since(dataset), clip=clip) if dataset.facts else []
     if wrong:
         fix = "a recorded answer stays; if it is wrong use another dataset name (a new budget, on record)."
         raise FactMismatchError(list(dict.fromkeys(fact.text for fact in wrong)), fix)
@@ -212,7 +212,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
 def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
     """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
     if step.mechanism == BUCKETS:
-        return bucketed(step, exact)
+        return draw_buckets(step, exact)
     added = step.spread_noise(_noise(step.scales, charge))
     return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
 

@@ -19,7 +19,7 @@ from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
 from pandas_blowfish.kernel.check import ARGUED
-from pandas_blowfish.kernel.measure import LIMIT, Measured, charged, looked
+from pandas_blowfish.kernel.measure import LIMIT, Measured, charge_then, find_stored
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law
 
 Flags = NDArray[np.bool_]
@@ -51,29 +51,29 @@ def measure_apart(
         Checked:  tests/kernel/test_weaker_release.py::test_one_release_a_dataset
     """
     check_scale(plan.scale)
-    if kept := looked(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
-    told = isinstance(plan.told, Certified)
+    told = isinstance(plan.mechanism, Certified)
     body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
-    return charged(
+    return charge_then(
         ledger, dataset, plan.cost, body, lambda: _told(plan, frame, clip=clip), name=name, rule="apart"
     )
 
 
 def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
     counts = count_cells(frame, [plan.tally], clip=clip)
-    if isinstance(plan.told, Certified):
-        values, exact = certified(counts, plan.told)
+    if isinstance(plan.mechanism, Certified):
+        values, exact = draw_certified(counts, plan.mechanism)
     else:
         noise = discrete_laplace(plan.scale, len(counts)) if plan.scale else np.zeros_like(counts)
         values, exact = counts + noise, np.full(len(counts), not plan.scale)
     return np.concatenate([np.clip(values, -LIMIT, LIMIT), exact.astype(np.int64)])
 
 
-def certified(counts: Ints, told: Certified) -> tuple[Ints, Flags]:
+def draw_certified(counts: Ints, told: Certified) -> tuple[Ints, Flags]:
     """Return each count, noisy or exact, and which are exact.
 
     Proof note:

@@ -269,5 +269,5 @@ class Plan:
         return markup.text_facts(self.facts(), "Plan")
 
     def _repr_html_(self) -> str:
-        proof = markup.folded("Why this keeps the promise", markup.paragraph(self.proof))
+        proof = markup.fold("Why this keeps the promise", markup.paragraph(self.proof))
         return markup.card("Plan", markup.facts_table(self.facts()), proof)

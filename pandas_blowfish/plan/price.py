@@ -111,7 +111,7 @@ def price_facts(policy: Policy) -> Price:
     """Return what a policy's facts cost.
 
     Proof note:
-        Requires: `moved` (its own note).
+        Requires: `bound_moves` (its own note).
         Ensures:  a release that loses at most epsilon / moved between any two tables that differ by one
                   edge of `Price.policy` loses at most epsilon between neighbours of the policy.
         Because:  the histograms of neighbours, all that is measured, differ by at most `moved` moves of one

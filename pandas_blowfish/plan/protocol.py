@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -258,6 +259,10 @@ class OneRound(OwnNoise):
         """Return the scales of the query rows."""
         return self.scales.values  # type: ignore[no-any-return]
 
+    def matrix(self: Any) -> Any:
+        """Return the query rows x cells, from the columns of all cells."""
+        return every_column(self, self.domain, self.domain.size)
+
     def noise_map(self) -> Any:
         """Return None: every query row has a noise of its own."""
         return None
@@ -314,6 +319,14 @@ class InRounds(OneRound):
     def drawn_scales(self: Any) -> Sequence[Fraction | int]:
         """Return the scales of what is expected, and a bound on all that may follow."""
         return [*self.scales.values, self.largest]
+
+
+def find_builder(builders: Sequence[Any], strategy: str) -> Any:
+    """Return what makes a strategy, by its name, from a family's list."""
+    for each in builders:
+        if each.name == strategy:
+            return each
+    raise UnknownStrategyError(strategy, [each.name for each in builders])
 
 
 def rounds(strategy: Strategy, values: Ints) -> list[tuple[Round, Ints]]:

@@ -1,4 +1,4 @@
-"""What is measured on lines and its exact totals, as values and as a matrix over cells. Never sees rows."""
+"""Query rows and exact totals: as values, as columns at some cells, as a matrix over all. Never sees rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 
 MAX_NONZEROS = 10**6
@@ -85,6 +86,20 @@ def tables_matrix(domain: Domain, tallies: Sequence[Tally]) -> list[Any]:
             flat = flat * domain.shape[place] + codes[place]
         parts.append(_ones(tally.labels()[flat], tally.size))
     return parts
+
+
+def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
+    """Return the query rows of a round x all cells of a domain, scipy sparse, refused beyond 10^6 non-zeros.
+
+    Args:
+        step: The round.
+        domain: Its columns.
+        nonzeros: How many non-zeros there are at most.
+    """
+    if nonzeros > MAX_NONZEROS:
+        fix = "plan fewer cells to look at it."
+        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
+    return step.columns(Cells.every(domain.columns, domain.shape)).tocsr()
 
 
 def columns_from(entries: Sequence[tuple[Ints, Ints | int]], rows: int) -> Any:

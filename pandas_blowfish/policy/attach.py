@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 TABLE = "table"  # what differs of no column in particular
-LONG = 160  # characters of what one side says
+LONG = 160  # characters of what one side states
 Differences = dict[str, tuple[str, str]]
 
 
@@ -83,25 +83,25 @@ def _cells(now: Domain, then: Domain) -> Differences:
 def _secrets(domain: Domain, own: Mapping[str, Mapping[str, Any]], policy: Policy) -> Differences:
     """Return the columns whose metadata protects a pair that the policy does not."""
     found: Differences = {}
-    told = {name: secret for name, secret in own.items() if secret["secret"] != "public"}
+    hidden = {name: secret for name, secret in own.items() if secret["secret"] != "public"}
     moving = 0
     for columns, secret in policy.secrets.items():
-        if not set(columns) & set(told):
+        if not set(columns) & set(hidden):
             continue
         part = Domain(tuple(domain[name] for name in columns))
-        stated = {(name,): dict(told.get(name, {"secret": "public"})) for name in columns}
-        attached, said = (type(policy)(part, secrets=each) for each in ({columns: thaw(secret)}, stated))
-        counted = {name for block in said.graph.blocks for name in block.columns}
-        moving += counted < set(columns) or any(block.graph.edge_count for block in said.graph.blocks)
-        if not attached.implies(said):
-            one = ", ".join(_told(own[name]) for name in columns if name in told)
-            found[", ".join(columns)] = (one, _told(secret))
+        stated = {(name,): dict(hidden.get(name, {"secret": "public"})) for name in columns}
+        attached, bare = (type(policy)(part, secrets=each) for each in ({columns: thaw(secret)}, stated))
+        counted = {name for block in bare.graph.blocks for name in block.columns}
+        moving += counted < set(columns) or any(block.graph.edge_count for block in bare.graph.blocks)
+        if not attached.implies(bare):
+            one = ", ".join(_written(own[name]) for name in columns if name in hidden)
+            found[", ".join(columns)] = (one, _written(secret))
     if found:
         return found
     if policy.graph.moves is not None and policy.graph.moves < moving:
         many = f"secrets of {moving} columns or blocks, which may all change at once"
         return {TABLE: (many, f"neighbors={policy.neighbors!r}: only {policy.graph.moves} at a time")}
-    if policy.aggregates and told:
+    if policy.aggregates and hidden:
         return {TABLE: ("secrets of its rows", f"the total {policy.aggregates[0].text} alone is secret")}
     return {}
 
@@ -114,8 +114,8 @@ def _described(attribute: Attribute) -> str:
 
 def _apart(one: Attribute, two: Attribute) -> tuple[str, str]:
     """Return two columns in words that differ."""
-    said = _described(one), _described(two)
-    if said[0] == said[1] and isinstance(one, Values) and isinstance(two, Values):
+    words = _described(one), _described(two)
+    if words[0] == words[1] and isinstance(one, Values) and isinstance(two, Values):
         pairs = zip(one.values, two.values, strict=False)
         place = next((number for number, (a, b) in enumerate(pairs) if a != b), min(one.cells, two.cells))
         ends = [repr(each.values[place]) if place < each.cells else "none" for each in (one, two)]
@@ -123,10 +123,10 @@ def _apart(one: Attribute, two: Attribute) -> tuple[str, str]:
             f"value {place + 1} is {one_line(ends[0], 60)}",
             f"value {place + 1} is {one_line(ends[1], 60)}",
         )
-    return said
+    return words
 
 
-def _told(secret: Mapping[str, Any]) -> str:
+def _written(secret: Mapping[str, Any]) -> str:
     """Return a secret as it is written."""
     given = thaw(secret)
     kind = given.pop("secret")
@@ -136,9 +136,9 @@ def _told(secret: Mapping[str, Any]) -> str:
 def attach(schema: Any, policy: Policy) -> Any:
     """Return a copy of a pandera schema that carries a policy in its metadata.
 
-    `bf.Policy(schema)` and `protect(schema, ...)` read it back, and compare it with what the schema says
+    `bf.Policy(schema)` and `protect(schema, ...)` read it back, and compare it with what the schema states
     then: the same cells, and in the columns' metadata no pair of values that the policy does not protect.
-    So does `attach` itself. A column without blowfish metadata says nothing of its secret.
+    So does `attach` itself. A column without blowfish metadata states nothing of its secret.
 
     Args:
         schema: A pandera `DataFrameSchema` or `DataFrameModel`.

@@ -1,7 +1,7 @@
-"""Where a range of an ordered column begins and ends, in cells. Never sees rows.
+"""One declared column: its values as cells, what they are called, and where a range begins and ends.
 
-Whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
-[low, high) on cell edges; None is the end of the domain.
+In a range whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
+[low, high) on cell edges; None is the end of the domain. Never sees rows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
 from pandas_blowfish.exact.instant import from_ns, span_text, stamp_index, to_ns
 from pandas_blowfish.exact.number import exact, number
+
+MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
 
 
 @dataclass(frozen=True)
@@ -133,11 +135,6 @@ def suggest(column: object, declared: Sequence[str]) -> str:
     names = {name.casefold(): name for name in declared}
     near = get_close_matches(str(column).casefold(), names, n=1)
     return f"did you mean {names[near[0]]!r}? Else add it to the schema." if near else ""
-
-
-__all__ = ["MAX_CELLS", "Attribute", "Grid", "Unbounded", "Values", "with_missing"]
-
-MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
 
 
 @dataclass(frozen=True)

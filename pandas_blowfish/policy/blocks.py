@@ -1,4 +1,4 @@
-"""Secrets as they were stated: one a block of columns, fitted to the domain and frozen. Never sees rows."""
+"""Secrets as they were stated: one per block of columns, fitted to the domain and frozen. Never sees rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def steps_of(overrides: Secrets) -> dict[str, Any]:
 
 
 def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secrets) -> Secrets:
-    """Return one plain secret a block: the overrides, and the columns' own for the rest."""
+    """Return one plain secret per block: the overrides, and the columns' own for the rest."""
     taken = [column for columns in overrides for column in columns]
     for column in taken:
         domain[column]  # raises UndeclaredColumnError

@@ -26,7 +26,7 @@ METRICS = {"l1": "distances added up", "l2": "straight-line distance", "linf": "
 
 @dataclass(frozen=True)
 class SecretWords:
-    """What a policy says of the columns that share a secret.
+    """What a policy states about the columns that share a secret.
 
     Attributes:
         columns: Their names.
@@ -127,7 +127,7 @@ def shorten(values: Any, most: int = FEW) -> str:
 
 
 def describe(policy: Policy, most: int | None = None) -> str:
-    """Return the promise as it was declared, a line a secret and a fact, or the first of them."""
+    """Return the promise as it was declared, one line per secret and fact, or the first of them."""
     lines = [f"Policy {policy.fingerprint[:12]}: neighbors={policy.neighbors!r}"]
     lines[0] += ", presence secret" if policy.presence else ", row count public"
     shown = list(policy.secrets.items())[:most]
@@ -189,7 +189,7 @@ def _threshold(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
 
 def _absolute(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
     same = _threshold(as_threshold(secret, attributes[0]), attributes)
-    return f"{same}; nobody tells a value from those near it to better than +-{secret['k']}"
+    return f"{same}; nobody can place a value among those near it to better than +-{secret['k']}"
 
 
 def _relative(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:

@@ -218,7 +218,7 @@ def numeric_attribute(
         first, last = (None if bound is None else _bound(bound, kind, tz) for bound in (low, high))
         width = read_step(kind, step)
     except ArgumentError as error:
-        raise SchemaError(name, str(error).rstrip("."), fix="mend the bounds or the step.") from None
+        raise SchemaError(name, str(error).rstrip("."), fix="correct the bounds or the step.") from None
     if first is None or last is None or width is None:
         return Unbounded(name, kind, nullable, width or Fraction(1))
     if kind == "integer":
@@ -234,7 +234,7 @@ def numeric_attribute(
     if kind == "float" and not _told_apart(max(abs(first), abs(last)) + width, width):
         raise SchemaError(
             name,
-            "the step is below what a float can tell apart",
+            "the step is below what a float can distinguish",
             fix="declare a wider step, or bounds nearer 0.",
         )
     if kind == "float" and not _placed(first, last, width):

@@ -313,7 +313,7 @@ def truth(condition: Condition, columns: Sequence[str], classes: Sequence[NDArra
 
 
 def signatures(condition: Condition, column: str, size: int) -> NDArray[np.int64]:
-    """Return classes of a column's cells that no comparison of the condition tells apart."""
+    """Return classes of a column's cells that no comparison of the condition distinguishes."""
     classes = np.zeros(size, dtype=np.int64)
     for atom in atoms_of(condition):
         if atom.column == column:  # refined comparison by comparison

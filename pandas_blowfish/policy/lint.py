@@ -53,7 +53,7 @@ def hints(policy: Policy) -> Iterator[Hint]:
     if policy.chain is not None:
         what = f"{policy.chain.describe()}: this holds for anyone who believes that chain, and for no other "
         what += "chain. Other columns can be declared, not released."
-        yield "chain", (policy.chain.column,), what, "chain=None  # if no row tells about the next"
+        yield "chain", (policy.chain.column,), what, "chain=None  # if no row reveals anything about the next"
     for each in policy.aggregates:
         what = f"{each.describe()} is secret: only its sum and mean may be released, and one release is made "
         what += "of a dataset; everything else is refused. Other columns can be declared, not released. "
@@ -98,7 +98,7 @@ class Finding:
         columns: The columns it concerns.
         what: What was found.
         fix: What to write if it was not meant: an argument of `bf.Policy` or of the schema, or an expression
-            of `policy`, with a comment that says when.
+            of `policy`, with a comment that states when.
         yaml: The same in the YAML of a policy: what to state there instead; "" where only a schema can.
     """
 
@@ -119,7 +119,7 @@ class Findings(tuple[Finding, ...]):
 
     @property
     def table(self) -> pd.DataFrame:
-        """Return one finding a row: kind, columns, what and fix."""
+        """Return one finding per row: kind, columns, what and fix."""
         import pandas as pd
 
         rows = [(each.kind, ", ".join(each.columns), each.what, each.fix) for each in self]
@@ -170,7 +170,7 @@ def _whole(policy: Policy) -> Iterator[Finding]:
     if len(secret) > int(limit) and not policy.presence:
         times = -(-len(secret) // int(limit))
         what = f"one step changes {limit} of {len(secret)} secrets: rows that differ in all of these are "
-        what += f"{times} steps apart or more, so that releases may tell {times} times epsilon of them"
+        what += f"{times} steps apart or more, so that releases may reveal {times} times epsilon of them"
         when = "  # if whole rows must be hidden as well as single values"
         named = tuple(name for columns in secret for name in columns)
         yield Finding("one-at-a-time", named, what, f'neighbors="record"{when}', f"neighbors: record{when}")
@@ -312,14 +312,14 @@ def _key(block: Block) -> str:
 def _open(policy: Policy, block: Block) -> Iterator[Finding]:
     """Yield cells without any edge, and components whose totals come out exact.
 
-    A public missing value is both: `_missing` says so.
+    A public missing value is both: `_missing` reports it.
     """
     size = block.graph.size
     bare = np.ones(size, dtype=bool)
     bare[block.graph.pairs().ravel()] = False
-    told = len(block.columns) == 1 and policy.domain[block.columns[0]].nullable
-    told &= policy.secrets[block.columns].get("missing") == "public"
-    bare[-1:] &= not told  # the missing cell is the last
+    listed = len(block.columns) == 1 and policy.domain[block.columns[0]].nullable
+    listed &= policy.secrets[block.columns].get("missing") == "public"
+    bare[-1:] &= not listed  # the missing cell is the last
     if size > 1 and bare.any():
         first = np.flatnonzero(bare)[:3].tolist()
         shown = ", ".join(_cell(policy, block, cell) for cell in first)
@@ -328,7 +328,7 @@ def _open(policy: Policy, block: Block) -> Iterator[Finding]:
         what = f"{int(bare.sum()):,} {many} protected from nothing: {shown}{more}"
         full = _full(policy, block, "  # or join them to others")
         yield Finding("unprotected", block.columns, what, *full)
-    count = int(block.graph.components.max(initial=-1)) + 1 - told
+    count = int(block.graph.components.max(initial=-1)) + 1 - listed
     if count > 1 and policy.rows_public:
         what = f"the values fall into {count:,} components, whose totals come out exact and free"
         full = _full(policy, block, "  # if the group is secret")

@@ -64,8 +64,8 @@ def as_threshold(secret: Mapping[str, Any], attribute: Attribute) -> Mapping[str
 
     Proof note:
         Requires: records that are independent, whatever the law of each, and in a record a value that its
-                  other columns do not tell of; a release that loses at most epsilon between any two tables
-                  that differ in one value by 4 k at most (a factor c^-4).
+                  other columns reveal nothing about; a release that loses at most epsilon between any two
+                  tables that differ in one value by 4 k at most (a factor c^-4).
         Ensures:  the odds of "the value is in [x - k, x + k)" against "it is in [x + k, x + 3 k)", and of
                   "[c y, y / c)" against "[y / c, y / c^3)", change by a factor of exp(epsilon) at most, for
                   all x, y > 0 and all such laws.
@@ -171,9 +171,9 @@ def _logs(attribute: Attribute, secret: Mapping[str, Any]) -> Attribute:
     except ArgumentError as error:
         raise SecretError(name, str(error), fix="leave step= out.") from None
     if step < FINEST or log_reach(c, step) == 1:
-        told = "finer than logarithms are told apart" if step < FINEST else "wider than what is protected"
+        what = "finer than logarithms can be decided" if step < FINEST else "wider than what is protected"
         fix = "leave step= out, or state the width of a cell of natural logarithms, such as 0.0001."
-        raise SecretError(name, f"a step of {plain(step)} in logarithms is {told}", fix=fix)
+        raise SecretError(name, f"a step of {plain(step)} in logarithms is {what}", fix=fix)
     return Unbounded(name, "float", attribute.nullable, step, log=True)
 
 

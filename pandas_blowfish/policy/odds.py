@@ -94,7 +94,7 @@ class Odds:
 
     Examples:
         >>> odds = Odds({"age": 34}, {"age": 37}, Fraction(1, 10), 1)
-        >>> odds.against, odds.said
+        >>> odds.against, odds.factor_text
         ('34 against 37', '1.11')
         >>> print(str(odds)[:95])
         Seeing everything released, someone's odds that this person's row has age 34 rather than 37 can
@@ -119,7 +119,7 @@ class Odds:
         return math.exp(self.loss) if self.loss < 700 else math.inf
 
     @property
-    def said(self) -> str:
+    def factor_text(self) -> str:
         """Return the factor in three digits, rounded up."""
         if math.isinf(self.distance):
             return "unlimited"
@@ -151,7 +151,7 @@ class Odds:
         if math.isinf(self.distance):
             return (
                 f"{start} are not protected at all: no chain of the policy's edges leads from one to the "
-                "other, so a release may tell them apart with certainty."
+                "other, so a release may distinguish them with certainty."
             )
         if self.tied is not None:
             one, two = (_state(record) for record in (self.first, self.second))
@@ -159,7 +159,7 @@ class Odds:
                 f"{START} between two tables, one where this person {one} and one where this person {two},"
             )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
-        bound = f"can change by at most a factor {self.said} (epsilon {self.epsilon}, {steps})"
+        bound = f"can change by at most a factor {self.factor_text} (epsilon {self.epsilon}, {steps})"
         return f"{start} {bound}, {self.caveat}{f' {self.note}.' if self.note else ''}"
 
     __repr__ = __str__
@@ -205,8 +205,8 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTab
         Requires: all releases together lose at most epsilon between neighbours of the policy.
         Ensures:  whoever believes of the other rows, and of the columns left out, the same whichever of the
                   two records this row is, and knows the public facts, changes their odds by a factor of at
-                  most exp(epsilon * distance); if these columns tell the two apart, it may be more.
-                  With a touched fact about the columns that differ that is said of tables that agree with
+                  most exp(epsilon * distance); if these columns distinguish the two, it may be more.
+                  With a touched fact about the columns that differ that is claimed of tables that agree with
                   all public columns and facts and differ in as few records as these allow.
         Because:  the odds after are those before times the ratio of two mixtures over the rest, of the same
                   weights, each part of which is at most exp(epsilon) an edge. Counts that facts know are
@@ -333,7 +333,7 @@ def _rather(first: Record, second: Record) -> str:
 
 
 def _apart(first: Record, second: Record) -> tuple[str, str]:
-    """Return two records in as few words as tell them apart."""
+    """Return two records in as few words as distinguish them."""
     if first is not None and second is not None and len(first) == 1:
         return (_value(*first.values()), _value(*second.values()))
     one, two = ("absent" if each is None else _words(each) or "present" for each in (first, second))
@@ -341,9 +341,9 @@ def _apart(first: Record, second: Record) -> tuple[str, str]:
 
 
 def _line(odds: Odds) -> str:
-    return (
-        "not protected" if math.isinf(odds.distance) else "the same cell" if not odds.distance else odds.said
-    )
+    if math.isinf(odds.distance):
+        return "not protected"
+    return odds.factor_text if odds.distance else "the same cell"
 
 
 def _words(record: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ class Policy:
     Args:
         schema: A pandera `DataFrameSchema` or `DataFrameModel` whose columns declare their bounds
             and, in `metadata=`, their secrets; a schema that `bf.attach` marked, which must still say what
-            that policy says; or a `Domain`.
+            that policy states; or a `Domain`.
         secrets: Secrets that override the columns' own, singly or (as tuples of columns) jointly.
         neighbors: "record", "attribute" or an integer: how many blocks one neighbour may change.
         presence: Whether it is secret that a row is there at all (default: the row count is public).
@@ -152,7 +152,7 @@ class Policy:
 
     @cached_property
     def graph(self) -> RecordGraph:
-        """Return the secret graph of whole records, one block a secret that can be counted."""
+        """Return the secret graph of whole records, one block per secret that can be counted."""
         moves: Any = {"record": None, "attribute": 1}.get(str(self.neighbors), self.neighbors)
         return RecordGraph(tuple(self._blocks.values()), moves, self.presence)
 
@@ -329,7 +329,7 @@ class Policy:
         return words.policy_html(self)
 
     def describe(self) -> str:
-        """Return the promise as it was declared, a line a secret and a fact."""
+        """Return the promise as it was declared, one line per secret and fact."""
         return words.describe(self)
 
 

@@ -209,8 +209,8 @@ def threshold(
 def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
     """Protect values from being inferred to better than plus or minus `k`; no bounds are needed.
 
-    Nobody tells whether a value is within k of x or in the interval of the same width beside it. It is built
-    as the threshold 4 k.
+    Nobody can decide whether a value is within k of x or in the interval of the same width beside it. It is
+    built as the threshold 4 k.
 
     Args:
         k: The error, in the column's own units; anything `pandas.Timedelta` takes for datetimes.
@@ -228,7 +228,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> M
 def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
     """Protect positive numbers from being inferred to better than a factor `c`; no bounds are needed.
 
-    Nobody tells whether a value is between c y and y / c, or in the interval beside it, up to y / c^3. It is
+    Nobody can decide if a value is between c y and y / c, or in the interval beside it, up to y / c^3. It is
     built as the threshold 4 ln(1 / c) on natural logarithms.
 
     Args:

@@ -89,7 +89,7 @@ def _loader() -> Any:
 
 @cache
 def _limits() -> Any:
-    """Return the part of a loader that refuses what the module's docstring says."""
+    """Return the part of a loader that enforces the limits above."""
     import yaml
 
     class Limits:
@@ -329,10 +329,10 @@ def read_form(spec: Any) -> dict[str, Any]:
         _require_keys(name, column)
         stated = column.get("secret")
         given = {"secret": stated} if isinstance(stated, str) else stated
-        apart = ("secret", "step") if _logs(given, column) else ("secret",)
-        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in apart}))
+        beside = ("secret", "step") if _logs(given, column) else ("secret",)
+        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in beside}))
         if "secret" in column:
-            moved = {"step": column["step"]} if "step" in apart and "step" in column else {}
+            moved = {"step": column["step"]} if "step" in beside and "step" in column else {}
             secrets[(name,)] = {**given, **moved} if isinstance(given, Mapping) else given
             _require_parts(name, stated)
     for block in spec.get("joint", ()):

@@ -21,7 +21,7 @@ from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
-SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may say its number of rows
+SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may state its number of rows
 MAX_TEXT = 1_000_000
 MAX_STEPS = 100
 ALLOWED = "such as where('age >= 18').groupby('sex').hist('disease', epsilon=0.1)"
@@ -39,7 +39,7 @@ class Call:
 
     Examples:
         >>> call = parse_call("where('age >= 18').hist('sex', epsilon=0.1)")
-        >>> call.verb, call.epsilon, str(call.named("adults"))
+        >>> call.verb, call.epsilon, str(call.with_name("adults"))
         ('hist', 0.1, "where('age >= 18').hist('sex', epsilon=0.1, name='adults')")
         >>> import pandas_blowfish as bf
         >>> call.on(bf.datasets.patients_policy().plan).sensitivity
@@ -65,20 +65,20 @@ class Call:
 
     @property
     def epsilon(self) -> Any:
-        """Return what the text says it may cost, as it is written; None where it does not say."""
+        """Return what the text states it may cost, as it is written; None where it states nothing."""
         return self.arguments.get("epsilon")
 
     @property
     def replayable(self) -> bool:
-        """Tell whether the text says all that was asked, and names nothing by its hash alone."""
+        """Return whether the text states all that was asked, and names nothing by its hash alone."""
         _, given, named = self.steps[-1]
-        said = [
+        text = [
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(is_digest, [*said, *(named.get(key) for key in HASHED)]))
+        return not any(map(is_digest, [*text, *(named.get(key) for key in HASHED)]))
 
-    def named(self, name: str | None) -> Call:
+    def with_name(self, name: str | None) -> Call:
         """Return the same query kept under a name."""
         return self.but(name=name)
 
@@ -103,7 +103,7 @@ class Call:
         if not self.replayable:
             raise ArgumentError(
                 "query",
-                "it names its matrix, bins, bounds, prior or scenario by a hash: nobody can tell what to ask",
+                "it names its matrix, bins, bounds, prior or scenario by a hash, which cannot be asked",
                 fix="write them out, or ask the verb in Python, where a name finds the release again.",
             )
         if self.epsilon is None and not isinstance(target, Planner):
@@ -113,16 +113,16 @@ class Call:
         return target
 
     def require_rows(self, known: int | None) -> None:
-        """Refuse a sum or mean that says another number of rows than is public (None where none is yet)."""
+        """Refuse a sum or mean that states another number of rows than is public (None where none is yet)."""
         if self.verb in SUMMED and self.arguments.get("rows") not in (None, known):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out of the query.")
 
     def __str__(self) -> str:
-        said = []
+        text = []
         for name, given, named in self.steps:
             inside = [*map(literal, given), *(f"{key}={literal(value)}" for key, value in named.items())]
-            said.append(f"{name}({', '.join(inside)})")
-        return ".".join(said)
+            text.append(f"{name}({', '.join(inside)})")
+        return ".".join(text)
 
 
 def parse_call(text: Any) -> Call:
@@ -136,7 +136,7 @@ def parse_call(text: Any) -> Call:
         "range('age', [[0, 17], [18, None]], epsilon=0.1)"
 
     Raises:
-        ArgumentError: Saying where the text cannot be read, and how to mend it.
+        ArgumentError: With the place that cannot be read, and how to fix it.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError("query", f"a {type(text).__name__} is not text", allowed=ALLOWED)
@@ -184,9 +184,9 @@ class _CallReader(TextReader):
                     raise ArgumentError("query", what, allowed=ALLOWED) from None
                 place = (error.line, error.column)
                 if after:
-                    raise self.at(*place, "it is no call in Python's spelling", "mend it there.") from None
+                    raise self.at(*place, "it is no call in Python's spelling", "fix it there.") from None
                 if "\n" not in self.source:
-                    raise self.at(*place, f"it cannot be read ({error.problem})", "mend it there.") from None
+                    raise self.at(*place, f"it cannot be read ({error.problem})", "fix it there.") from None
             else:
                 self.shift = len(before)
                 if not before or (tree.lineno, tree.col_offset) > (1, 0):  # `a)(b` would close ours
@@ -253,7 +253,7 @@ class _CallReader(TextReader):
 
 
 def _is_prefix(node: ast.expr) -> bool:
-    """Tell whether a node is what people write before a query: df.blowfish, policy.plan, ..."""
+    """Return whether a node is what people write before a query: df.blowfish, policy.plan, ..."""
     if not isinstance(node, ast.Attribute) or node.attr not in ("blowfish", "plan"):
         return False
     owner = node.value

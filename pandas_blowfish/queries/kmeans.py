@@ -39,7 +39,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Facts, facts_of, with_receipt
-from pandas_blowfish.spreadsheet import unescaped
+from pandas_blowfish.spreadsheet import unescape
 
 RETURNED = "use the centres as they were returned, or some of their rows."
 MAX_COLUMNS = 12
@@ -63,18 +63,30 @@ def plan_kmeans(
 ) -> Plan:
     """Return the plan of a clustering; see `df.blowfish.kmeans`.
 
-    `known` is how many rows the table has, where that is public; `rows` what the caller says instead.
+    `known` is how many rows the table has, where that is public; `rows` what the caller states instead.
     """
     names = column_names(columns)
     spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
     if many == 0:
-        raise ArgumentError("rows", "none", allowed="None or a whole number from 1")
+        raise ArgumentError("rows", "must be at least 1", allowed="None or a whole number from 1")
     scope = scope or Scope()
     scope.refuse_grouped(names)
     if "cluster" in scope.groups:
         raise ArgumentError("columns", "'cluster' is a name in the result", fix="rename the column.")
+    space = _space(policy, scope, names, _clusters(k), scale)
+    query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": space.k, "strategy": chosen}
+    query |= {"scale": _plain_scale(scale)} if scale is not True else {}
+    query |= scope.facts() | ({"rows": many} if many is not None else {})
+    number, usual = many, USUAL if known is None else max(known, 1)
+    if many is None and scope.condition is None and not any(policy.domain[name].nullable for name in names):
+        number = usual if policy.rows_public else None
+    asked = Clustering(space, number, usual)
+    return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+
+
+def _space(policy: Policy, scope: Scope, names: list[str], clusters: int, scale: Any) -> Space:
+    """Return the cells that are clustered, by group, refusing columns and groups that cannot be."""
     attributes = tuple(policy.domain[name] for name in names)
-    clusters = _clusters(k)
     _check_columns(attributes)
     policy.domain.select(names)  # refuses more cells than a column may have
     units = _units(attributes, scale)
@@ -90,24 +102,13 @@ def plan_kmeans(
     if space.lots > MAX_GROUPS:
         raise DomainTooLargeError("the list of groups", space.lots, MAX_GROUPS, fix="group by less.")
     if clusters > math.prod(space.cells):
-        raise ArgumentError(
-            "k", f"{clusters} clusters", allowed=f"up to {math.prod(space.cells)}, the number of cells"
-        )
-    query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": clusters, "strategy": chosen}
-    query |= (
-        ({"scale": _said(scale)} if scale is not True else {})
-        | scope.facts()
-        | ({"rows": many} if many is not None else {})
-    )
-    number, usual = many, USUAL if known is None else max(known, 1)
-    if many is None and tally.condition is None and not any(each.nullable for each in attributes):
-        number = usual if policy.rows_public else None
-    asked = Clustering(space, number, usual)
-    return ask(policy, [asked], spend, query=query | {"known": known}, strategy=chosen)
+        allowed = f"up to {math.prod(space.cells)}, the number of cells"
+        raise ArgumentError("k", f"{clusters} clusters", allowed=allowed)
+    return space
 
 
 def kmeans_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
-    """Return a column a coordinate, `size` and `std`, by group and cluster."""
+    """Return a column per coordinate, `size` and `std`, by group and cluster."""
     assert isinstance(solved, Clustered)
     names = plan.query["columns"]
     asked: Any = plan.asked[plan.way]
@@ -139,9 +140,9 @@ def _check_columns(attributes: tuple[Attribute, ...]) -> None:
     if len(attributes) > MAX_COLUMNS:
         raise ArgumentError(
             "columns",
-            f"{len(attributes)} columns: noise on so many would say more than the rows do",
+            f"{len(attributes)} columns: noise on so many would outweigh the rows",
             allowed=f"up to {MAX_COLUMNS}",
-            fix="choose those that tell clusters apart, or add a few that combine them before protect.",
+            fix="choose those that distinguish clusters, or add a few that combine them before protect.",
         )
     for each in attributes:
         if each.name in ("cluster", "size", "std"):
@@ -206,7 +207,7 @@ def _length(attribute: Attribute) -> Fraction:
     return high - low
 
 
-def _said(scale: Any) -> Any:
+def _plain_scale(scale: Any) -> Any:
     """Return the scale as plain data."""
     return bool(scale) if not isinstance(scale, Mapping) else {str(k): float(v) for k, v in scale.items()}
 
@@ -292,8 +293,10 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     exactly = {str(label): cell for cell, label in enumerate(declared)}
     nearly = {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
-    told = ~np.asarray(labels.isna())
-    cells[told] = [exactly.get(unescaped(str(label)), nearly.get(_text(label), -1)) for label in labels[told]]
+    known = ~np.asarray(labels.isna())
+    cells[known] = [
+        exactly.get(unescape(str(label)), nearly.get(_text(label), -1)) for label in labels[known]
+    ]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(
             f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED

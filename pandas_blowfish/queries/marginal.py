@@ -49,7 +49,7 @@ def plan_marginal(
 
 
 def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> dict[tuple[str, ...], pd.DataFrame]:
-    """Return one frame a table, keyed by its columns, each with the receipt of the whole release."""
+    """Return one frame per table, keyed by its columns, each with the receipt of the whole release."""
     asked: Any = plan.asked[plan.way]
     cuts = np.cumsum(asked.answers)[:-1]
     parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
@@ -77,7 +77,7 @@ def _keys(plan: Plan, asked: Marginals) -> list[tuple[str, ...]]:
 
 
 def is_single(columns: Any, order: int | None) -> bool:
-    """Tell whether one table is asked for, which comes as a frame and not in a dict."""
+    """Return whether one table is asked for, which comes as a frame and not in a dict."""
     return order is None and (isinstance(columns, str) or all(isinstance(each, str) for each in columns))
 
 
@@ -112,7 +112,7 @@ def _check_size(domain: Domain, tables: Sequence[Sequence[str]], single: bool) -
         raise ArgumentError(
             "columns",
             f"a table of {widest} columns among several",
-            allowed=f"{MAX_TOGETHER} columns a table",
+            allowed=f"{MAX_TOGETHER} columns per table",
             fix="ask for it alone.",
         )
     many = sum(math.prod(domain[name].size for name in table) for table in tables)

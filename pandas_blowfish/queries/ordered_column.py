@@ -56,7 +56,7 @@ def prefixes(policy: Policy, scope: Scope, column: str) -> Spans:
 def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Spans]:
     """Return the question for some ranges of an ordered column, in ways that have the same answers.
 
-    Cells that no range tells apart are one atom. Cells in no range are atoms too, so that the whole line is
+    Cells that no range distinguishes are one atom. Cells in no range are atoms too, so that the whole line is
     counted, or left out, which may need less noise.
     """
     attribute = ordered_attribute(policy, column)
@@ -107,21 +107,21 @@ def describe_bounds(attribute: Attribute, bounds: Any) -> Any:
     if len(starts) > MAX_LISTED:
         cells = np.column_stack([starts, stops]).astype("<i8")
         return f"{len(starts):,} ranges of cells, sha256 {hashlib.sha256(cells.tobytes()).hexdigest()}"
-    return [said(attribute, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    return [describe_run(attribute, a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
-def said(attribute: Attribute, start: int, stop: int) -> list[Any]:
+def describe_run(attribute: Attribute, start: int, stop: int) -> list[Any]:
     """Return the run of cells start..stop-1 as a pair that asks for it; an end of the domain is None."""
     if isinstance(attribute, Values):
         ends = [attribute.values[start], attribute.values[stop - 1]]
-        said = [canonical_value(end) for end in ends]
+        text = [canonical_value(end) for end in ends]
     else:
         assert isinstance(attribute, Grid)
         places = [attribute.low + start * attribute.step, attribute.low + stop * attribute.step]
         if attribute.kind == "integer":
             places[1] -= 1
-        said = [attribute.show(each) if attribute.kind == "datetime" else _number(each) for each in places]
-    return [None if start == 0 else said[0], None if stop == attribute.cells else said[1]]
+        text = [attribute.show(each) if attribute.kind == "datetime" else _number(each) for each in places]
+    return [None if start == 0 else text[0], None if stop == attribute.cells else text[1]]
 
 
 def _number(place: Fraction) -> Any:
@@ -190,7 +190,7 @@ def _whole_numbers(bounds: Any) -> Ints | None:
 
 
 def _once(known: dict[Any, Any], read: Callable[[Any], Any], value: Any) -> Any:
-    """Return what is read from a value, remembered for the next time; 1, 1.0 and True are told apart."""
+    """Return what is read from a value, remembered for the next time; 1, 1.0 and True stay distinct."""
     key = (type(value), value)
     try:
         if key not in known:

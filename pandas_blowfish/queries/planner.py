@@ -26,7 +26,12 @@ from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
-from pandas_blowfish.queries.weaker_promise import is_sized, is_told, plan_told, plan_wasserstein
+from pandas_blowfish.queries.weaker_promise import (
+    is_exact_at_times,
+    is_sized,
+    plan_exact_at_times,
+    plan_wasserstein,
+)
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
@@ -34,8 +39,8 @@ from pandas_blowfish.verbs import Verbs, specialise
 
 
 def _plan_hist(policy: Policy, columns: Any, *, prior: Any, alpha: Any, rows: Any, **asked: Any) -> Any:
-    if is_told(asked["strategy"], prior=prior, alpha=alpha):
-        return plan_told(policy, columns, prior=prior, alpha=alpha, rows=rows, **asked)
+    if is_exact_at_times(asked["strategy"], prior=prior, alpha=alpha):
+        return plan_exact_at_times(policy, columns, prior=prior, alpha=alpha, rows=rows, **asked)
     return plan_hist(policy, columns, **asked)
 
 
@@ -160,7 +165,7 @@ class Planner(Verbs[Plan, Plan]):
 
     def _repr_html_(self) -> str:
         facts = {"verbs": ", ".join([*VERBS, "where", "groupby"]), **self.scope.facts()}
-        shown = markup.folded("Policy", markup.Html(policy_html(self.policy)))
+        shown = markup.fold("Policy", markup.Html(policy_html(self.policy)))
         return markup.card("Planner: what a query would cost", markup.facts_table(facts), shown)
 
 

@@ -18,11 +18,11 @@ from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ordered_column import (
     describe_bounds,
+    describe_run,
     ordered_attribute,
     range_labels,
     ranges,
     read_bounds,
-    said,
 )
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 
@@ -52,7 +52,7 @@ def plan_range(
 
 
 def _boxes(policy: Policy, scope: Scope, names: list[str], bounds: Any) -> Boxes:
-    """Return the question for boxes: one pair a column each."""
+    """Return the question for boxes: one pair per column each."""
     scope.refuse_grouped(names)
     attributes = [ordered_attribute(policy, name) for name in names]
     columns = _by_column(names, bounds)
@@ -97,14 +97,14 @@ def _by_column(names: Sequence[str], bounds: Any) -> list[Any]:
     for box in bounds:
         listed = isinstance(box, (Sequence, np.ndarray)) and not isinstance(box, (str, bytes))
         if not listed or len(box) != len(names):
-            raise ArgumentTypeError("bounds", "a box has not one pair a column", allowed=wanted)
+            raise ArgumentTypeError("bounds", "a box has not one pair per column", allowed=wanted)
         if not all(_is_range(each) for each in box):
             raise ArgumentTypeError("bounds", "a box's side is not a pair", allowed=wanted)
     return [[box[place] for box in bounds] for place in range(len(names))]
 
 
 def _is_range(value: Any) -> bool:
-    """Tell whether a value is one pair of ends, and not a box."""
+    """Return whether a value is one pair of ends, and not a box."""
     if isinstance(value, pd.Interval):
         return True
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) != 2:
@@ -120,6 +120,9 @@ def _described(policy: Policy, names: Sequence[str], boxes: Boxes) -> Any:
         return f"{len(cells):,} boxes of cells, sha256 {digest}"
     attributes = [policy.domain[name] for name in names]
     return [
-        [said(attribute, int(low), int(high)) for attribute, (low, high) in zip(attributes, box, strict=True)]
+        [
+            describe_run(attribute, int(low), int(high))
+            for attribute, (low, high) in zip(attributes, box, strict=True)
+        ]
         for box in cells
     ]

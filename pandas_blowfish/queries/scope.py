@@ -100,7 +100,7 @@ class Scope:
 
 
 def _spell_out(expression: str, variables: Mapping[str, Any]) -> str:
-    """Return the expression with the values of its variables, so that the record says what was asked."""
+    """Return the expression with the values of its variables, so that the record states what was asked."""
 
     def value(match: re.Match[str]) -> str:
         if match.group(2) is None:

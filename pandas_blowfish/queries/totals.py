@@ -66,7 +66,9 @@ def plan_totals(
         _check(verb, attribute)
     if len({(each.kind == "datetime", getattr(each, "tz", None)) for each in attributes}) > 1:
         raise ArgumentError(
-            "columns", "numbers and instants, or instants in several time zones", fix="ask for them apart."
+            "columns",
+            "numbers and instants, or instants in several time zones",
+            fix="ask for them separately.",
         )
     listed = not isinstance(columns, str)
     query: dict[str, Any] = {"verb": verb, "columns": names, "strategy": chosen, **scope.facts()}
@@ -110,7 +112,7 @@ def total_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
 
 
 def rows_of(rows: Any) -> int | None:
-    """Return a number of rows, or None where it is not told."""
+    """Return a number of rows, or None where it is not stated."""
     if rows is None:
         return None
     if isinstance(rows, (bool, np.bool_)) or not isinstance(rows, (int, np.integer)):

@@ -1,4 +1,4 @@
-"""Releases under a weaker promise than the policy's: counts told exactly now and then, or sized by priors.
+"""Releases under a weaker promise than the policy's: some counts exact, or noise sized by priors.
 
 Touches no row itself.
 """
@@ -33,18 +33,18 @@ TOLD = ("single_prior", "hedging")
 ALPHA = "0.001"
 
 
-def is_told(strategy: Any, *, prior: Any, alpha: Any) -> bool:
-    """Tell whether a histogram's counts may be told exactly, refusing a prior where they may not."""
+def is_exact_at_times(strategy: Any, *, prior: Any, alpha: Any) -> bool:
+    """Return whether a histogram's counts may be exact, refusing a prior where they may not."""
     if isinstance(strategy, str) and strategy in TOLD:
         return True
     if prior is not None or alpha is not None:
-        fix = 'say strategy="single_prior" or "hedging", whose promise is weaker.'
+        fix = 'give strategy="single_prior" or "hedging", whose guarantee is weaker.'
         raise ArgumentError("prior, alpha", f"strategy={strategy!r} takes none", fix=fix)
     return False
 
 
 def is_sized(strategy: Any, *, scenario: Any) -> bool:
-    """Tell whether a count's noise is sized by a scenario, refusing one where it is not."""
+    """Return whether a count's noise is sized by a scenario, refusing one where it is not."""
     if isinstance(strategy, str) and strategy == "wasserstein":
         return True
     if scenario is not None:
@@ -52,7 +52,7 @@ def is_sized(strategy: Any, *, scenario: Any) -> bool:
     return False
 
 
-def plan_told(
+def plan_exact_at_times(
     policy: Policy,
     columns: Any,
     *,
@@ -64,7 +64,7 @@ def plan_told(
     scope: Scope,
     rows: Any,
 ) -> Apart:
-    """Return the plan of a histogram whose counts may be told exactly; see `df.blowfish.hist`."""
+    """Return the plan of a histogram whose counts may be exact; see `df.blowfish.hist`."""
     names, spend, cuts = column_names(columns), epsilon_of(epsilon), listed_bins(bins)
     many = _public_rows(policy, strategy, rows)
     if scope.texts or scope.groups:
@@ -74,10 +74,10 @@ def plan_told(
         raise ArgumentError("bins", "they leave out some values, and a prior is about all rows")
     shares = _shares(prior, tally, many)
     weight = (ALPHA if alpha is None else alpha) if strategy == "hedging" else None
-    told = certify(strategy, shares, many, spend, weight)  # type: ignore[arg-type]
+    certified = certify(strategy, shares, many, spend, weight)  # type: ignore[arg-type]
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "prior": _stated(shares)}
     query |= {} if weight is None else {"alpha": plain(exact(weight, "alpha"))}
-    return Apart(policy, tally, spend, {**query, "strategy": strategy, "rows": many}, told)
+    return Apart(policy, tally, spend, {**query, "strategy": strategy, "rows": many}, certified)
 
 
 def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scope, rows: Any) -> Apart:
@@ -90,7 +90,7 @@ def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scop
     tally = scope.tally(policy, [], None)
     if scope.groups or len(tally.binnings) != 1:
         fix = 'such as where("state == \'ill\'").count(strategy="wasserstein", scenario=...)'
-        raise ArgumentError("strategy", "'wasserstein' counts rows that one column tells", fix=fix)
+        raise ArgumentError("strategy", "'wasserstein' counts rows by one column", fix=fix)
     column, passes = tally.binnings[0].attribute, tally.labels() >= 0
 
     def answer(table: Any) -> int:
@@ -102,14 +102,14 @@ def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scop
 
     if wrong := [table for table in scenario.databases if not _has_rows(table, many)]:
         raise ArgumentError("scenario", f"{len(wrong)} of its tables have not {many:,} rows")
-    told = scenario.wasserstein(answer, spend)
+    mechanism = scenario.wasserstein(answer, spend)
     query: dict[str, Any] = {"verb": "count", "columns": [], "scenario": _digest(scenario)}
     query |= {"strategy": "wasserstein", "rows": many, **scope.facts()}
-    return Apart(policy, tally, spend, query, told)
+    return Apart(policy, tally, spend, query, mechanism)
 
 
-def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
-    """Return a release that the ledger keeps apart: `count`, `std`, and `exact`."""
+def answer_weaker(plan: Apart, frame: Any, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
+    """Return a release with a weaker guarantee, reported separately: `count`, `std`, and `exact`."""
     if not isinstance(post, bool):
         raise ArgumentError("post", "not True or False", allowed="True, False")
     if name is not None and not is_name(name):
@@ -138,12 +138,12 @@ def answer_apart(plan: Apart, frame: Any, source: Opened, *, post: bool, name: s
 def _public_rows(policy: Policy, strategy: str, rows: Any) -> int:
     """Return the public number of rows, or raise where the promise is not about such rows."""
     if policy.presence or policy.constraints or policy.aggregates or policy.chain:
-        problem = f"{strategy!r} is about rows of public number, of which the policy says nothing else"
+        problem = f"{strategy!r} is about rows of public number, of which the policy states nothing else"
         fix = "use a policy without presence, constraints, aggregates and chain."
         raise ArgumentError("strategy", problem, fix=fix)
     many = rows_of(rows)
     if many is None:
-        raise ArgumentError("rows", f"{strategy!r} depends on the number of rows", fix="say rows=")
+        raise ArgumentError("rows", f"{strategy!r} depends on the number of rows", fix="give rows=")
     return many
 
 

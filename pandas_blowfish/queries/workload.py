@@ -44,9 +44,9 @@ def plan_workload(
         raise DomainTooLargeError(
             "this workload", groups * queries.shape[0], MAX_ANSWERS, fix="ask fewer queries, or fewer groups."
         )
-    said, digest = describe_matrix(queries)
+    text, digest = describe_matrix(queries)
     asked = Queries(tally, queries, digest, len(scope.groups))
-    query = {"verb": "workload", "columns": names, "matrix": said, "strategy": chosen}
+    query = {"verb": "workload", "columns": names, "matrix": text, "strategy": chosen}
     return ask(policy, [asked], spend, query={**query, **scope.facts()}, strategy=chosen)
 
 
@@ -119,11 +119,11 @@ def _in_order(matrix: Any, labels: list[pd.Index[Any]]) -> Any:
         if len(place) == cells and place.keys() == set(keys):
             return matrix.iloc[:, [place[key] for key in keys]]
     shown = list(labels[0] if len(labels) == 1 else pd.MultiIndex.from_product(labels))
-    said = ", ".join(map(str, shown[:MAX_SHOWN])) + (", ..." if len(shown) > MAX_SHOWN else "")
+    text = ", ".join(map(str, shown[:MAX_SHOWN])) + (", ..." if len(shown) > MAX_SHOWN else "")
     raise ArgumentError(
         "matrix",
         "the labels of its columns are not those of the cells",
-        allowed=f"each of {said} once, in any order, or columns numbered from 0",
+        allowed=f"each of {text} once, in any order, or columns numbered from 0",
         fix="matrix.to_numpy() if its columns are in the cells' order.",
     )
 

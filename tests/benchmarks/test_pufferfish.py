@@ -88,9 +88,9 @@ def test_another_law_turns_the_verdict(name, capsys, monkeypatch):
 
 
 def _half(counts, told):
-    from pandas_blowfish.kernel.weaker_release import certified
+    from pandas_blowfish.kernel.weaker_release import draw_certified
 
-    return certified(counts, replace(told, rate=2 * told.rate))
+    return draw_certified(counts, replace(told, rate=2 * told.rate))
 
 
 def test_a_verdict_is_computed():

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from pandas_blowfish.beyond.certified import (
     Split,
-    _told_error,
+    _exact_error,
     best_split,
     certain,
     certify,
@@ -330,7 +330,7 @@ def test_expected_error_is_close_on_long_intervals(q, n, low, high):
     rate = Fraction(1, 4)
     k = np.arange(n + 1)
     inside = (low <= k) & (k <= high)
-    each = np.where(inside, _told_error(abs(k - low), abs(high - k), 0.25), variance(1 / rate))
+    each = np.where(inside, _exact_error(abs(k - low), abs(high - k), 0.25), variance(1 / rate))
     slow = float(np.sum(binom.pmf(k, n, q) * each))
 
     fast = expected_error(np.array([q]), n, np.array([low]), np.array([high]), rate)
@@ -391,7 +391,7 @@ def test_splits_add_up_and_look_at_no_data():
     """2 cell + told = epsilon; few rows tell nothing, many rows nearly everything."""
     for n in (0, 10, 10**4, 10**9):
         split = best_split([Fraction(1, 4)] * 4, n, Fraction(1, 3))
-        assert 2 * split.cell + split.told == Fraction(1, 3)
+        assert 2 * split.cell + split.exact == Fraction(1, 3)
     assert best_split([Fraction(1, 4)] * 4, 10, Fraction(1)) == Split(Fraction(1, 2), Fraction(0))
     plan = certify("single_prior", ["1/4"] * 4, 10**7, 1)
     assert plan.rate < Fraction(1, 2)

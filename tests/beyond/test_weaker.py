@@ -29,9 +29,9 @@ def test_a_certified_histogram_says_what_it_is():
     assert plan.mse < variance(Fraction(2))
     assert np.allclose(plan.std**2, variance(Fraction(2)))
     text = repr(plan)
-    assert "kept apart" in text
+    assert "reported separately" in text
     assert "weaker than a Blowfish policy" in plan.proof
-    assert "told exactly" in text
+    assert "released exactly" in text
     assert "<table" in plan._repr_html_()
 
 
@@ -39,11 +39,13 @@ def test_hedging_is_wider_of_the_prior():
     """The same count, hedged: it is told exactly less often, and the promise names the weight."""
     hedged, single = _told(strategy="hedging"), _told()
 
-    assert (hedged.told.alpha, hedged.query["alpha"]) == (Fraction(1, 1000), "0.001")
-    width = [int(plan.told.intervals[1][0] - plan.told.intervals[0][0]) for plan in (hedged, single)]
+    assert (hedged.mechanism.alpha, hedged.query["alpha"]) == (Fraction(1, 1000), "0.001")
+    width = [
+        int(plan.mechanism.intervals[1][0] - plan.mechanism.intervals[0][0]) for plan in (hedged, single)
+    ]
     assert 0 < width[0] < width[1]
     assert "1/1000" in hedged.proof
-    assert _told(strategy="hedging", alpha="0.3").told.alpha == Fraction(3, 10)
+    assert _told(strategy="hedging", alpha="0.3").mechanism.alpha == Fraction(3, 10)
 
 
 def test_a_count_sized_by_a_scenario_says_what_it_is():
@@ -54,7 +56,7 @@ def test_a_count_sized_by_a_scenario_says_what_it_is():
     assert "one of the stated priors" in plan.proof
     assert "distance" in repr(plan)
     assert plan.mse == variance(Fraction(1))
-    assert ROWS.check(plan.told.law, epsilon=1).holds
+    assert ROWS.check(plan.mechanism.law, epsilon=1).holds
 
 
 def test_correlated_records_are_farther_apart():
@@ -76,4 +78,4 @@ def test_a_call_can_be_read_back(strategy):
 
     again = parse_call(plan.call).on(POLICY.plan)
 
-    assert (again.call, again.told) == (plan.call, plan.told)
+    assert (again.call, again.mechanism) == (plan.call, plan.mechanism)

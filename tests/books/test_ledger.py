@@ -911,6 +911,6 @@ def test_datasets_are_listed(tmp_path):
     assert Ledger().datasets == []
     assert "&lt;b&gt;3" in shown
     assert "<b>" not in shown
-    assert "spent 1/4 of 1" in shown
+    assert "spent 0.25 of 1" in shown
     assert "and 5 more" in shown
     assert "does not exist here" in missing

@@ -57,7 +57,7 @@ def test_canonical_json_does_not_depend_on_order():
 def test_a_file_called_memory_is_refused():
     """What SQLite would call memory is not taken for a file's name."""
     with pytest.raises(ArgumentError, match="leave the ledger out"):
-        chain.located(":memory:")
+        chain.locate(":memory:")
 
 
 def test_every_entry_of_a_clause_is_checked(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 from oracle.neighbours import true_loss
 
 import pandas_blowfish as bf
+from pandas_blowfish.books.budget import Dataset
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.reprice import enlarged, policy_of, recorded, repriced
-from pandas_blowfish.books.state import Dataset
+from pandas_blowfish.books.reprice import facts_since, policy_of, price_with, reprice_charges
 from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.fact import answer_of, cells_of, read_facts
 from pandas_blowfish.facts.later import read_fact
@@ -82,7 +82,7 @@ def test_costs_at_least_the_true_loss(seed, make_full_policy, make_facts, make_f
         entry, cost = charged(plan)
         for known in range(begin + 1, len(facts) + 1):
             try:
-                found = repriced(bound(policy, *facts[: known - 1]), [(entry, cost)], facts[known - 1])
+                found = reprice_charges(bound(policy, *facts[: known - 1]), [(entry, cost)], facts[known - 1])
             except ArgumentError:  # it contradicts the fact before
                 break
             assert found.more == found.costs.get("1", cost) - cost >= 0
@@ -100,7 +100,7 @@ def test_the_example_of_the_paper():
     policy = bf.Policy(GRID)
     plan = policy.plan.hist(["x", "y"], epsilon="1/2")
 
-    found = repriced(bound(policy), [charged(plan)], bf.Marginal("y"))
+    found = reprice_charges(bound(policy), [charged(plan)], bf.Marginal("y"))
 
     assert found.costs == {"1": Fraction(1)}
     assert (found.more, found.closed) == (Fraction(1, 2), None)
@@ -113,8 +113,10 @@ def test_a_release_planned_under_the_fact_costs_what_it_did():
     policy, fact = bf.Policy(GRID), bf.Marginal("y")
     plan = policy.with_facts([fact]).plan.hist(["x", "y"], epsilon="1/2")
 
-    assert repriced(bound(policy, fact), [charged(plan)], bf.Count("x == 0")).costs["1"] > Fraction(1, 2)
-    assert repriced(bound(policy, fact), [charged(plan)], bf.Marginal("y", answer=[1, 2])).costs == {}
+    assert reprice_charges(bound(policy, fact), [charged(plan)], bf.Count("x == 0")).costs["1"] > Fraction(
+        1, 2
+    )
+    assert reprice_charges(bound(policy, fact), [charged(plan)], bf.Marginal("y", answer=[1, 2])).costs == {}
 
 
 def test_what_a_fact_tells_anyway_loses_nothing_more():
@@ -123,8 +125,8 @@ def test_what_a_fact_tells_anyway_loses_nothing_more():
     charges = [charged(policy.plan.hist(column, epsilon=1), number) for number, column in enumerate("xy")]
     assert charges[0][0].body["closure"] is None
 
-    told = repriced(bound(policy), charges, bf.Marginal("x"))
-    other = repriced(bound(policy), charges[:1], bf.Marginal("y"))
+    told = reprice_charges(bound(policy), charges, bf.Marginal("x"))
+    other = reprice_charges(bound(policy), charges[:1], bf.Marginal("y"))
 
     assert (list(told.costs), told.closed) == (["1"], None)
     assert "entry 0" in other.closed
@@ -172,7 +174,7 @@ def test_facts_that_follow_change_nothing(fact):
 
     assert after == known
     assert tables(after) == tables(known.with_facts([*known.constraints, fact])) == {(1, 0, 0, 2, 0, 0)}
-    assert enlarged(bound(known), fact) is None
+    assert price_with(bound(known), fact) is None
 
 
 def test_an_answer_comes_later():
@@ -192,9 +194,9 @@ def test_an_answer_comes_later():
 def test_answers_that_the_rows_cannot_have(fact):
     """A public number of rows is the sum of a marginal, and the most of any count; presence hides it."""
     with pytest.raises(ArgumentError, match="3 rows"):
-        enlarged(bound(bf.Policy(GRID), rows=3), fact)
+        price_with(bound(bf.Policy(GRID), rows=3), fact)
 
-    assert enlarged(bound(bf.Policy(GRID, presence=True), rows=3), fact).touched
+    assert price_with(bound(bf.Policy(GRID, presence=True), rows=3), fact).touched
 
 
 def test_reasons():
@@ -202,9 +204,11 @@ def test_reasons():
     plan = bf.Policy(GRID).plan.hist("x", epsilon=1)
     many = [charged(plan, number) for number in range(1, 12)]
 
-    over = repriced(bound(bf.Policy(GRID), total=1), many, bf.Marginal("y"))
-    kept = repriced(bound(bf.Policy(GRID), total=1, closed="for good"), many, bf.Marginal("y"))
-    dark = repriced(bound(bf.Policy(GRID)), [(Entry(7, "a", "charge", "", {}, ""), 1)], bf.Marginal("y"))
+    over = reprice_charges(bound(bf.Policy(GRID), total=1), many, bf.Marginal("y"))
+    kept = reprice_charges(bound(bf.Policy(GRID), total=1, closed="for good"), many, bf.Marginal("y"))
+    dark = reprice_charges(
+        bound(bf.Policy(GRID)), [(Entry(7, "a", "charge", "", {}, ""), 1)], bf.Marginal("y")
+    )
 
     assert "1, 2, 3, 4, 5, 6, 7, 8 and 3 more" in over.closed
     assert kept.closed == "for good"
@@ -251,17 +255,17 @@ def test_another_spelling_is_the_same_fact():
     turned = [list(line) for line in zip(*table, strict=True)]
     one, other = read_facts([bf.Marginal("x", "y", answer=table), bf.Marginal("y", "x", answer=turned)], GRID)
 
-    assert enlarged(bound(known), bf.Box(x=(0, 0))) is None
+    assert price_with(bound(known), bf.Box(x=(0, 0))) is None
     answered = policy_of(bound(known, bf.Box(x=(0, 0), answer=1), bf.Marginal("y", "x", answer=turned)))
     assert answered.constraints == (bf.Box(x=(0, 0), answer=1), bf.Marginal("y", "x", answer=turned))
     assert answer_of(one) == answer_of(other) == (1, 0, 0, 2, 0, 0)
     with pytest.raises(ArgumentError, match="another answer"):
-        enlarged(bound(answered), bf.Count("x < 1", answer=2))
+        price_with(bound(answered), bf.Count("x < 1", answer=2))
 
 
 def test_what_was_recorded_is_all_there():
     """Also what follows from another fact and is no part of the policy."""
     dataset = bound(bf.Policy(GRID), bf.Marginal("x"), bf.Count("x == 0", answer=2))
 
-    assert [fact.text for fact in recorded(dataset)] == ["Marginal('x')", "Count('x == 0')"]
+    assert [fact.text for fact in facts_since(dataset)] == ["Marginal('x')", "Count('x == 0')"]
     assert len(policy_of(dataset).facts) == 1

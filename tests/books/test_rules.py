@@ -41,7 +41,7 @@ def test_each_rule_refuses_what_it_must():
     with pytest.raises(InsufficientBudgetError):
         ledger.charge("d", Fraction(4), body, rule="apart")
     entry, budget = ledger.charge("d", Fraction(3), body, rule="apart")
-    with pytest.raises(OnceError, match="weaker promise"):
+    with pytest.raises(OnceError, match="weaker guarantee"):
         ledger.charge("d", Fraction(1), body, rule="apart")
 
     assert budget.spent == 2

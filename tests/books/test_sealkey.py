@@ -49,7 +49,7 @@ def test_the_key_is_in_a_file_of_its_own(path, tmp_path):
     key = (tmp_path / "budget.db.seal-key").read_text().strip()
     assert sealkey.DIGITS.fullmatch(key)
     assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
-    own = sealkey.keyed(path, "d", bf.Ledger(path).dataset("d").binding)["key"]
+    own = sealkey.with_key(path, "d", bf.Ledger(path).dataset("d").binding)["key"]
     for each in tmp_path.iterdir():
         content = each.read_bytes()
         assert own.encode() not in content

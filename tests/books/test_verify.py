@@ -18,6 +18,8 @@ import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import verify
+from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.cli.command import main
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -184,7 +186,7 @@ def test_whatever_is_in_the_rows_errors_are_typed(whole, tmp_path_factory, edits
 
 def test_large_numbers_do_not_take_long():
     """A text such as 1e99999999 is refused as it is, not worked out."""
-    from pandas_blowfish.books.state import fraction
+    from pandas_blowfish.books.balance import parse_fraction
 
     for text in (
         "1e99999999",
@@ -202,9 +204,9 @@ def test_large_numbers_do_not_take_long():
         [],
     ):
         with pytest.raises((ArithmeticError, TypeError, ValueError)):
-            fraction(text)
-    assert fraction("-3/6") == Fraction(-1, 2)
-    assert fraction(2) == 2
+            parse_fraction(text)
+    assert parse_fraction("-3/6") == Fraction(-1, 2)
+    assert parse_fraction(2) == 2
 
 
 def test_a_receipt_is_compared_with_its_entry_alone():
@@ -235,3 +237,21 @@ def test_what_was_checked_is_compared():
         book.verify({**receipt, "checked": "argued"})
     old, _ = book.charge("a", Fraction(1, 10), {})
     assert book.verify({"entry": 3, "hash": old.hash, "checked": "every edge"})
+
+
+def test_the_first_difference_is_named():
+    """Of a receipt and its entry."""
+    entry = Entry(9, "a", "charge", "now", {"total": "1", "spent": "1/2", "closed": None, "facts": 0}, "hash")
+
+    assert verify.find_difference({"spent": "1/3"}, entry, entry) == "spent"
+    assert verify.find_difference({"spent": "1/2"}, entry, entry) == ""
+
+
+@pytest.mark.parametrize(
+    "head", [{}, {"entry": 2, "hash": ["a"]}, {"entry": [2], "hash": "a"}, {"hash": "a"}]
+)
+def test_what_is_no_receipt(head):
+    """A mapping that names no entry, or none that can be looked up, is refused as an argument."""
+    assert not is_receipt(head)
+    with pytest.raises(errors.ArgumentError, match="not a receipt"):
+        verify.check_head(head)

@@ -91,7 +91,7 @@ def test_letters_that_the_terminal_lacks(folder):
     ran = _shell("--dataset '\u00fcber' -o ages.csv", PYTHONIOENCODING="ascii")
 
     assert ran.returncode == exits.OK
-    assert "dataset '\\xfcber': spent 1/4 of 1" in ran.stdout
+    assert "dataset '\\xfcber': spent 0.25 of 1" in ran.stdout
     assert "dataset '\\xfcber' is new" in ran.stderr
 
 

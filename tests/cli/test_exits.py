@@ -114,7 +114,7 @@ def test_a_place_that_cannot_be_written():
 
 def test_another_fix():
     """An error keeps its type and what it says, with a fix that can be typed here."""
-    error = exits.advised(errors.UnknownDatasetError("p", ["q"]), "add --new.")
+    error = exits.with_fix(errors.UnknownDatasetError("p", ["q"]), "add --new.")
 
     assert str(error) == "the ledger holds no dataset 'p'.\n  allowed: q\n  fix: add --new."
     assert exits.code_of(error) == exits.LEDGER

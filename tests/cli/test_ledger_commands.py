@@ -22,7 +22,7 @@ def test_a_ledger_is_shown(release, run):
     one = run("ledger", "budget.db", "--dataset", "p", "--verify", "--json").document
 
     assert told.code == exits.OK
-    assert "p: spent 1/4 of 1, remaining 3/4" in told.out
+    assert "p: spent 0.25 of 1, remaining 0.75" in told.out
     assert "hist('age'" in told.out
     assert one["datasets"] == {"p": {"total": "1", "spent": "1/4", "remaining": "3/4", "closed": None}}
     assert [entry["kind"] for entry in one["entries"]] == ["open", "charge", "answer"]
@@ -92,7 +92,7 @@ def test_a_budget_is_raised_on_the_record(release, run):
     assert "--raise without --reason" in silent[0].err
     assert bf.Ledger("budget.db").budget("p").total == 2
     assert "board, 3 May" in told.out
-    assert "p: spent 1/4 of 2" in raised.out
+    assert "p: spent 0.25 of 2" in raised.out
     assert bf.Ledger("budget.db").entries["reason"].iloc[-1] == "board, 3 May"
     assert lowered.code == exits.USAGE
     assert run("ledger", "budget.db", "--raise", "3", "--reason", "x").code == exits.USAGE

@@ -132,7 +132,7 @@ def test_check_speaks_the_shell(folder, run):
     declared = run(*words, "--na", "12")
 
     assert dirty.code == exits.REFUSED
-    assert "some cells are no numbers: mend them, or --na MARK" in dirty.out
+    assert "some cells are no numbers: fix them, or --na MARK" in dirty.out
     assert "--na MARK makes a text mean missing" in dirty.out
     assert clean.code == exits.OK
     assert declared.code == exits.USAGE

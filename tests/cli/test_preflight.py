@@ -100,8 +100,8 @@ def test_a_mean_is_its_own_name_from_the_first(release):
     """A new dataset's rows are not counted yet when it is named: asked again it is free all the same."""
     first, again = release("mean('age', epsilon='0.1')"), release("mean('age', epsilon='0.1')")
 
-    assert "charged 1/10" in first.out
-    assert "free, answered before" in again.out
+    assert "charged 0.1" in first.out
+    assert "costs nothing, answered before" in again.out
 
 
 def test_unnamed_wins_over_the_file(release):
@@ -113,7 +113,7 @@ def test_unnamed_wins_over_the_file(release):
     ]
 
     assert first.code == again.code == exits.OK
-    assert "hist('sex', strategy='auto', epsilon='1/4'): charged 1/4: x.csv" in again.out
+    assert "hist('sex', strategy='auto', epsilon='1/4'): charged 0.25: x.csv" in again.out
     assert bf.Ledger("budget.db").entries["name"].dropna().empty
     assert str(bf.Ledger("budget.db").budget("p").spent) == "1/2"
     assert [each.code for each in named] == [exits.USAGE] * 2

@@ -43,8 +43,8 @@ def test_a_release_is_written_with_its_receipt(release):
     ages = pd.read_parquet("ages.parquet")
 
     assert ran.code == exits.OK
-    assert "ages: charged 1/4: ages.parquet" in ran.out
-    assert "spent 1/4 of 1, remaining 3/4" in ran.out
+    assert "ages: charged 0.25: ages.parquet" in ran.out
+    assert "spent 0.25 of 1, remaining 0.75" in ran.out
     assert ages.blowfish.receipt["name"] == "ages"
     assert len(ages) == 100
     assert bf.Ledger("budget.db").verify(ages.blowfish.receipt)
@@ -68,8 +68,8 @@ def test_again_is_free(release):
 def test_a_query_without_a_name_is_its_own(release):
     """Printed answers are kept too, under their text; unnamed ones are charged each time."""
     first, again = release(SEXES), release("df.blowfish.hist( 'sex', epsilon='1/2')")
-    assert "charged 1/2" in first.out
-    assert "free, answered before" in again.out
+    assert "charged 0.5" in first.out
+    assert "costs nothing, answered before" in again.out
     assert _spent() == Fraction(1, 2)
 
     fresh = (
@@ -96,7 +96,7 @@ def test_the_same_query_under_another_name_is_told(release):
     assert spent == Fraction(1, 4)
     assert said in other.err
     assert said in unnamed.err
-    assert "free, answered before" in release(AGES, "--name", "it's ages").out
+    assert "costs nothing, answered before" in release(AGES, "--name", "it's ages").out
 
 
 def test_a_new_budget_is_told_once_it_is_there(release, run):
@@ -157,7 +157,7 @@ def test_jobs_are_one_file(folder, run):
     again = run("release", "--new", "--jobs", "jobs.yaml", "--json").document
 
     assert ran.code == exits.OK
-    assert "free, exact" in ran.out
+    assert "exact, costs nothing" in ran.out
     assert all(Path(name).exists() for name in ("ages.parquet", "both.csv", "both.receipt.json"))
     assert [each["status"] for each in again["releases"]] == ["kept"] * 3
     assert again["budget"] == {"total": "1", "spent": "3/4", "remaining": "1/4"}
@@ -212,7 +212,7 @@ def test_dry_run(release, folder):
     as_json = release(AGES, SEXES, "--dry-run", "--json").document
 
     assert told.code == exits.OK
-    assert "would be charged 3/4 of the remaining 1" in told.out
+    assert "would be charged 0.75 of the remaining 1" in told.out
     assert [each["cost"] for each in as_json["releases"]] == ["1/4", "1/2"]
     assert not Path("budget.db").exists()
 
@@ -382,7 +382,7 @@ def test_a_dry_run_says_that_it_is_new(release):
     as_json = release(AGES, "--dry-run", "--json", new=False)
 
     assert lost.code == as_json.code == exits.FILES
-    assert "would be charged 1/4 of the remaining 1" in lost.out
+    assert "would be charged 0.25 of the remaining 1" in lost.out
     assert "dataset 'p' would be new in 'budget.db'" in lost.err
     assert "add --new" in lost.err
     assert as_json.document["error"]["type"] == "LedgerNotFoundError"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.cli.screen import Screen, plain, shown
+from pandas_blowfish.cli.screen import Screen, format_table, plain
 
 
 def test_everything_has_a_plain_form():
@@ -95,6 +95,6 @@ def test_no_bars_elsewhere(capsys, monkeypatch):
 
 def test_long_tables_are_shortened():
     """A terminal shows the beginning and the end."""
-    text = shown(pd.DataFrame({"x": range(1_000)}))
+    text = format_table(pd.DataFrame({"x": range(1_000)}))
 
     assert 150 < len(text.splitlines()) < 250

@@ -187,4 +187,4 @@ def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
 
     assert not confirmed
     assert len(stated) == 32
-    assert sealkey.keyed(str(path), "d", binding)["key"] not in text
+    assert sealkey.with_key(str(path), "d", binding)["key"] not in text

@@ -8,7 +8,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.books.ledger import Budget
-from pandas_blowfish.explain.glance import LAST, budget_text, frame_html, frame_text, glance
+from pandas_blowfish.explain.glance import LAST, frame_html, frame_text, glance
+from pandas_blowfish.markup import spent_text
 from pandas_blowfish.queries.scope import Scope
 
 
@@ -28,7 +29,7 @@ def test_a_protected_frame_tells_its_last_releases():
     text, shown = repr(df.blowfish), df.blowfish._repr_html_()
 
     assert [entry.body["name"] for entry in found.charges] == [f"number {n}" for n in range(6, 1, -1)]
-    for part in ("number 6", "hist(&#x27;sex&#x27;", "1/8", found.charges[0].time[:10], "spent 7/8 of 2"):
+    for part in ("number 6", "hist(&#x27;sex&#x27;", "0.125", found.charges[0].time[:10], "spent 0.875 of 2"):
         assert part in shown
     assert "number 6: hist('sex'" in text
     assert "number 1" not in text
@@ -130,7 +131,7 @@ def test_a_budget_is_a_bar_with_its_words():
     fine = Budget(Fraction(1), Fraction(1, 10**300))
 
     assert "width:50.0%" in half._repr_html_()
-    assert 'aria-label="spent 1/2 of 1, remaining 1/2"' in half._repr_html_()
+    assert 'aria-label="spent 0.5 of 1, remaining 0.5"' in half._repr_html_()
     assert "closed: &lt;b&gt;why" in over._repr_html_()
     assert "closed" not in half._repr_html_()
-    assert len(budget_text(fine)) < 60
+    assert len(spent_text(fine.spent, fine.total)) < 60

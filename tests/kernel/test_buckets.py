@@ -10,7 +10,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel import buckets as module
-from pandas_blowfish.kernel.buckets import _spread, bucketed, check_buckets, partition
+from pandas_blowfish.kernel.buckets import _spread, check_buckets, draw_buckets, partition
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.policy.domain import Domain, integers
@@ -145,7 +145,7 @@ def test_values_are_totals_of_buckets(line_of, monkeypatch):
     exact = dawa.apply(np.array([3, 0, 0, 0, 0, 0, 0, 40, 1]))
     monkeypatch.setattr(module, "discrete_laplace", lambda _, size: np.zeros(size, dtype=np.int64))
 
-    values = bucketed(dawa, exact)
+    values = draw_buckets(dawa, exact)
 
     begins = np.flatnonzero(values[:-1] != CONTINUES)
     assert values[begins].tolist() == np.add.reduceat(exact[:-1], begins).tolist()
@@ -162,9 +162,9 @@ def test_noise_is_drawn_for_each_line(line_of):
     exact = plan.measurement.apply(np.array([0] * 8 + [0, 90, 0, 80, 0, 70, 0, 60]))
 
     with bf.testing.replay(1):
-        first = bucketed(plan.measurement, exact)
+        first = draw_buckets(plan.measurement, exact)
     with bf.testing.replay(1):
-        again = bucketed(plan.measurement, exact)
+        again = draw_buckets(plan.measurement, exact)
 
     rows = len(plan.measurement.tree.rows)
     assert first.tolist() == again.tolist()

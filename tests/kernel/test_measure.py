@@ -22,7 +22,7 @@ from pandas_blowfish.kernel import measure as module
 from pandas_blowfish.kernel.measure import measure
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.frames.protect import opened
+from pandas_blowfish.queries.frames.protect import open_frame
 
 POLICY = bf.Policy(Domain((integers("x", 0, 9), integers("y", 0, 3))), secrets={"x": bf.partition(5)})
 FRAME = pd.DataFrame({"x": [0, 1, 1, 7, 7, 7, 9], "y": [0, 1, 2, 3, 3, 2, 1]})
@@ -34,7 +34,7 @@ def _protected(epsilon=1, **places):
 
 
 def _measure(df, columns="x", epsilon=1, name=None):
-    source = opened(df.attrs["blowfish"])
+    source = open_frame(df.attrs["blowfish"])
     plan = source.policy.plan.hist(columns, epsilon=epsilon, strategy="identity")
     facts = {"query": {**plan.query, "epsilon": str(plan.epsilon)}}
     return measure(plan, df, source.ledger, source.dataset, facts, name=name)
@@ -258,7 +258,7 @@ def test_entries_say_what_later_facts_may_make_of_them():
 
 def _measured(df, ask):
     receipt = ask(df.blowfish).blowfish.receipt
-    source = opened(df.attrs["blowfish"])
+    source = open_frame(df.attrs["blowfish"])
     with module_chain.transaction(source.ledger.location) as connection:
         return module_chain.select(connection, "id = ?", receipt["entry"]).body
 
@@ -266,7 +266,7 @@ def _measured(df, ask):
 def test_a_plan_under_other_facts_is_refused(monkeypatch):
     """A fact recorded after the plan, even just before the charge, stops it: nothing is charged."""
     df = FRAME.blowfish.protect(bf.Policy(POLICY.domain), epsilon=9, ledger=bf.Ledger())
-    source = opened(df.attrs["blowfish"])
+    source = open_frame(df.attrs["blowfish"])
     plan = source.policy.plan.hist("x", epsilon="1/4")
     real = module.find_change
 
@@ -280,7 +280,7 @@ def test_a_plan_under_other_facts_is_refused(monkeypatch):
     with pytest.raises(FactsChangedError, match="ask again"):
         measure(plan, df, source.ledger, source.dataset, {})
     with pytest.raises(PolicyMismatchError):
-        measure(plan, df, source.ledger, opened(df.attrs["blowfish"]).dataset, {})
+        measure(plan, df, source.ledger, open_frame(df.attrs["blowfish"]).dataset, {})
 
     assert df.blowfish.ledger.entries["kind"].tolist() == ["open", "fact"]
     monkeypatch.undo()

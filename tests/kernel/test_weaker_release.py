@@ -13,7 +13,7 @@ from pandas_blowfish.errors import OnceError, StaleFrameError
 from pandas_blowfish.kernel import measure
 from pandas_blowfish.kernel import weaker_release as apart
 from pandas_blowfish.kernel.noise import discrete_laplace
-from pandas_blowfish.kernel.weaker_release import certified
+from pandas_blowfish.kernel.weaker_release import draw_certified
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 POLICY = bf.Policy(Domain((from_dict("sex", {"type": "bool"}), integers("age", 0, 3))))
@@ -35,7 +35,7 @@ def test_answers_have_their_law(k, low, high, monkeypatch):
     ends = (np.full(len(first), low), np.full(len(first), high))
     told = replace(certify("single_prior", ["1/2", "1/2"], 10, "1/3"), intervals=ends)
 
-    values, exact = certified(np.full(len(first), k), told)
+    values, exact = draw_certified(np.full(len(first), k), told)
 
     assert scales == [1 / told.rate] * 2
     found: dict[tuple[str, int], Fraction] = {}
@@ -59,7 +59,7 @@ def test_the_other_of_two_cells_is_what_is_left():
 
     for seed in range(20):
         with bf.testing.replay(seed):
-            values, exact = certified(np.array([30, 70]), told)
+            values, exact = draw_certified(np.array([30, 70]), told)
         assert values.sum() == 100
         assert exact[0] == exact[1]
         assert not exact[0] or values.tolist() == [30, 70]

@@ -37,7 +37,7 @@ def outputs(
     rows gathered once. `less` divides the scale of every noise: the fault that an audit has to find.
     """
     counting: list[Callable[[], Ints]] = []
-    real_charged, real_counted, kept = measure.charged, measure.count_cells, {}
+    real_charged, real_counted, kept = measure.charge_then, measure.count_cells, {}
 
     def charged(ledger: Any, dataset: Any, epsilon: Any, body: Any, count: Any, **named: Any) -> Any:
         counting.append(count)
@@ -55,7 +55,7 @@ def outputs(
         for module in drawing_modules():
             pool = Pool(getattr(module, SAMPLER), less)
             stack.enter_context(mock.patch.object(module, SAMPLER, pool.sample))
-        stack.enter_context(mock.patch.object(measure, "charged", charged))
+        stack.enter_context(mock.patch.object(measure, "charge_then", charged))
         stack.enter_context(mock.patch.object(measure, "count_cells", counted))
         ask(protected.blowfish, steps)
         found = [counting[0]() for _ in range(runs)]

@@ -92,7 +92,7 @@ def test_the_columns_metadata_is_not_overruled():
 
     stated = marked.update_column("age", metadata=bf.full())
 
-    with pytest.raises(AttachedPolicyError, match="age: the schema says full"):
+    with pytest.raises(AttachedPolicyError, match="age: the schema states full"):
         bf.Policy(stated)
     agreed = bf.attach(stated, bf.Policy(SCHEMA, secrets={**SECRETS, "age": bf.full()}))
     assert bf.Policy(agreed).plan.cumhist("age", strategy="ordered", epsilon=1).sensitivity == 99

@@ -21,7 +21,7 @@ from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
 from pandas_blowfish.plan.clusters.counted import SHARE
-from pandas_blowfish.plan.clusters.grid import Grid
+from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.question import NAMES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.whole import Whole
@@ -55,7 +55,7 @@ def synopses(draw, found):
     question = Clustering(space, None, draw.choice([1, 100, 10**6]))
     bins = tuple(draw.randint(1, cells) for cells in space.cells)
     for classes in (None, question._classes(found.moves)):
-        yield Grid.build(found.graph, space, bins, epsilon, 0.0, classes)
+        yield GridCounts.build(found.graph, space, bins, epsilon, 0.0, classes)
     for _ in range(2):
         nodes = tuple(draw.randint(1, min(cells, 5)) for cells in space.cells)
         parts = draw.choice([1, 2, 3, 4, 7])
@@ -183,7 +183,11 @@ def test_rounds_lose_epsilon_whatever_was_measured(chunk, make_clusters):
 
 LIES = {
     "rows that leave the filter": (hats, "soft_change", lambda true: forgets_leaving(true)),
-    "one part of a soft row": (hats, "moved", lambda true: lambda *ends: np.maximum(true(*ends) - 1, 0)),
+    "one part of a soft row": (
+        hats,
+        "count_moved",
+        lambda true: lambda *ends: np.maximum(true(*ends) - 1, 0),
+    ),
     "the other rounds": (Adaptive, "round_scales", lambda true: property(one_round)),
     "edges between pieces": (whole, "exact_parts", lambda true: all_exact),
     "the count": (Clustering, "_best", lambda true: lambda *a: true(a[0], a[1], a[2] / (1 - SHARE), *a[3:])),

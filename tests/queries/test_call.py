@@ -237,10 +237,10 @@ def test_a_hash_cannot_be_asked(plan):
 def test_released_from_text():
     """On a protected frame the text releases, under its name, and a mean knows its rows."""
     df = bf.datasets.patients(500).blowfish.protect(POLICY, epsilon=2)
-    call = parse_call("where('age >= 18').hist('sex', epsilon='0.1')").named("adults")
+    call = parse_call("where('age >= 18').hist('sex', epsilon='0.1')").with_name("adults")
 
     found = call.on(bf.of(df))
-    again = parse_call(found.blowfish.receipt["query"]).named("adults").on(df.blowfish)
+    again = parse_call(found.blowfish.receipt["query"]).with_name("adults").on(df.blowfish)
     mean = df.blowfish.mean("age", epsilon=0.1, name="mean")
     same = parse_call(mean.blowfish.receipt["query"]).but(name="mean").on(df.blowfish)
 
@@ -260,12 +260,12 @@ def test_changed_arguments_are_checked():
     call = parse_call("hist('age', epsilon=1, name='x')")
 
     assert call.name == "x"
-    assert call.named(None).name is None
+    assert call.with_name(None).name is None
     assert call.but(post=False).arguments["post"] is False
     with pytest.raises(ArgumentError, match="order"):
         call.but(order=2)
     with pytest.raises(ArgumentError, match="name="):
-        call.named("")
+        call.with_name("")
 
 
 def test_rows_are_compared():

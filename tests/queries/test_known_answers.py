@@ -11,7 +11,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.kernel.buckets import bucketed
+from pandas_blowfish.kernel.buckets import draw_buckets
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.line.dawa import Dawa
@@ -38,7 +38,7 @@ def counts_of(measured, domain, cells):
 def with_noise(measured, exact):
     """Return measured values with the noise of their scales."""
     if isinstance(measured, Dawa):
-        return bucketed(measured, exact)
+        return draw_buckets(measured, exact)
     found = exact.copy()
     for code, scale in enumerate(measured.scales.values):
         rows = np.flatnonzero(measured.scales.codes == code)

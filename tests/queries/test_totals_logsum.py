@@ -90,7 +90,7 @@ def test_names_keep_answers_and_texts_ask_them():
     assert df.blowfish.budget.spent == Fraction(1, 2)
     text = first.blowfish.receipt["query"]
     assert parse_call(text).on(POLICY.plan).call == text
-    assert parse_call(text).named("typical").on(df.blowfish)["value"].tolist() == first["value"].tolist()
+    assert parse_call(text).with_name("typical").on(df.blowfish)["value"].tolist() == first["value"].tolist()
     with pytest.raises(ArgumentError, match="number of rows"):
         parse_call("geomean('price', rows=3, epsilon=1)").on(df.blowfish)
 

@@ -95,7 +95,7 @@ def test_priors_in_any_form_are_one_prior():
         )
     ]
 
-    assert len({plan.told for plan in plans}) == 1
+    assert len({plan.mechanism for plan in plans}) == 1
 
 
 def test_a_count_is_sized_by_a_scenario():
@@ -190,8 +190,8 @@ def test_views_say_what_the_budget_does_not_cover(tmp_path):
     rows.blowfish.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
 
-    assert "apart, not of the budget" in repr(rows.blowfish)
-    assert page.index("under a weaker promise") < page.index('id="promise"')
+    assert "weaker guarantee, not of the budget" in repr(rows.blowfish)
+    assert page.index("with a weaker guarantee") < page.index('id="promise"')
     for sentence in plan.guarantee:
         assert sentence in repr(plan)
         assert sentence in repr(release.blowfish.receipt)
@@ -202,7 +202,10 @@ def test_a_single_prior_needs_no_weight():
     """One that is given changes nothing, so that both strategies can be called alike."""
     asked = {"epsilon": 1, "strategy": "single_prior", "prior": [7, 3], "rows": 1000}
 
-    assert POLICY.plan.hist("ill", alpha="0.001", **asked).told == POLICY.plan.hist("ill", **asked).told
+    assert (
+        POLICY.plan.hist("ill", alpha="0.001", **asked).mechanism
+        == POLICY.plan.hist("ill", **asked).mechanism
+    )
 
 
 def test_a_scenario_says_its_rows():

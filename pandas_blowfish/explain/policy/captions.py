@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pandas_blowfish.explain.policy.reach import Reach
+from pandas_blowfish.explain.policy.reach import SecretReach
 from pandas_blowfish.explain.release.axis_labels import name_of, number_of
 from pandas_blowfish.policy.describe import kept_of
 from pandas_blowfish.policy.policy import Policy
@@ -22,7 +22,7 @@ def secret_of(policy: Policy, name: str) -> tuple[tuple[str, ...], Mapping[str, 
     return next((own, secret) for own, secret in policy.reduced.secrets.items() if name in own)
 
 
-def kept(policy: Policy, own: tuple[str, ...]) -> str:
+def describe_promise(policy: Policy, own: tuple[str, ...]) -> str:
     """Return what a secret keeps indistinguishable, as the end of a sentence."""
     secret = policy.secrets[own]
     if secret["secret"] == "edges":
@@ -30,14 +30,14 @@ def kept(policy: Policy, own: tuple[str, ...]) -> str:
         return f"the {many:,} listed pair{'s stay' if many != 1 else ' stays'} indistinguishable"
     if secret["secret"] in WHOLE:
         return WHOLE[secret["secret"]]
-    told = kept_of(secret, [policy.domain[name] for name in own])
-    depth, end = 0, len(told)
-    for place, letter in enumerate(told):  # what stands after a ";" outside brackets is not about pairs
+    words = kept_of(secret, [policy.domain[name] for name in own])
+    depth, end = 0, len(words)
+    for place, letter in enumerate(words):  # what stands after a ";" outside brackets is not about pairs
         depth += (letter == "(") - (letter == ")")
         if letter == ";" and depth <= 0:
             end = place
             break
-    return f"{told[:end]} stay indistinguishable"
+    return f"{words[:end]} stay indistinguishable"
 
 
 def briefly(policy: Policy, own: tuple[str, ...]) -> str:
@@ -60,14 +60,14 @@ def both(policy: Policy, names: list[str]) -> str:
     """Return what a picture of two columns is about."""
     one, two = (secret_of(policy, name)[0] for name in names)
     if one == two:
-        return f"{', '.join(one)}: {kept(policy, one)}"
+        return f"{', '.join(one)}: {describe_promise(policy, one)}"
     if policy.graph.moves == 1:
         return f"{names[0]} or {names[1]} may change in one step, not both"
     return f"{names[0]} and {names[1]} may both change in one step"
 
 
-def note_of(policy: Policy, reach: Reach | None = None, *more: str) -> str:
-    """Return what else there is to say: facts, presence, where steps begin, what is not shown."""
+def note_of(policy: Policy, reach: SecretReach | None = None, *more: str) -> str:
+    """Return what else matters: facts, presence, where steps begin, what is not shown."""
     found = ["between tables that agree with all public facts"] if policy.constraints else []
     found += ["'absent' is one step from every value"] if policy.presence else []
     if reach is not None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.explain.policy.captions import kept, note_of, secret_of, theta_of
+from pandas_blowfish.explain.policy.captions import describe_promise, note_of, secret_of, theta_of
 from pandas_blowfish.explain.policy.network import draw_arcs, draw_boxes, draw_dots, draw_network
-from pandas_blowfish.explain.policy.reach import Reach, reach_of
+from pandas_blowfish.explain.policy.reach import SecretReach, reach_of
 from pandas_blowfish.explain.policy.strips import draw_runs, draw_strip, explain_steps, finish, shades
 from pandas_blowfish.explain.release.axis_labels import name_of, places_of
 from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
@@ -33,7 +33,7 @@ def draw_column(
     """
     attribute = policy.domain.select([name]).attributes[0]
     own, secret = secret_of(policy, name)
-    kind, title = str(secret["secret"]), f"{name}: {kept(policy, own)}"
+    kind, title = str(secret["secret"]), f"{name}: {describe_promise(policy, own)}"
     beside = [("missing", kind != "public" and secret.get("missing") != "public")] * attribute.nullable
     beside += [("absent", True)] * policy.presence
     if around is None and epsilon is None and len(own) == 1:
@@ -105,7 +105,9 @@ def _alike(axes: Any, attribute: Grid, beside: Sequence[tuple[str, bool]], *, jo
     steps = np.full(coarse.cells, 1.0 if joined else np.inf)
     draw_runs(axes, places.left, places.right, steps, colors, (0.0, 1.0))
     middle = (float(places.left.min()) + float(places.right.max())) / 2
-    words = "every value, one step from every other" if joined else "every value, told apart from every other"
+    words = (
+        "every value, one step from every other" if joined else "every value, distinguished from every other"
+    )
     axes.text(middle, 1.08, words, ha="center", va="bottom")
     finish(axes, places, attribute.name, beside, colors[1])
 
@@ -134,7 +136,7 @@ def _groups(
     policy: Policy,
     attribute: Attribute,
     groups: Any,
-    reach: Reach,
+    reach: SecretReach,
     beside: Sequence[tuple[str, bool]],
 ) -> None:
     """Draw the groups of a column with an axis: boxes along it, neighbouring ones in different colours."""

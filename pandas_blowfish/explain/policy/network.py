@@ -65,7 +65,7 @@ def draw_boxes(
 
 
 def draw_dots(axes: Any, names: Sequence[str], beside: Sequence[tuple[str, bool]]) -> None:
-    """Draw values that are joined to nothing, as dots apart."""
+    """Draw values that are joined to nothing, as separate dots."""
     right = _aside(axes, beside, 1)
     most = names[:ROWS]
     at = (np.arange(len(most)) + 0.5) / len(most) * right
@@ -196,7 +196,7 @@ def _aside(axes: Any, beside: Sequence[tuple[str, bool]], rows: int) -> float:
             (x, 0.12), ASIDE - 0.03, rows - 0.24, boxstyle="round,pad=0,rounding_size=0.01", **style
         )
         axes.add_patch(box)
-        words = f"{name}: one step from every value" if joined else f"{name}: told apart from every value"
+        words = f"{name}: one step from every value" if joined else f"{name}: distinguished from every value"
         given = {"rotation": 90, "ha": "center", "va": "center", "fontsize": "small"}
         axes.text(x + (ASIDE - 0.03) / 2, rows / 2, words, **given)
     return 1 - len(beside) * ASIDE

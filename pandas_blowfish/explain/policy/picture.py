@@ -12,7 +12,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishErr
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.explain.policy.captions import both, briefly, note_of, secret_of
 from pandas_blowfish.explain.policy.column import draw_column
-from pandas_blowfish.explain.policy.reach import MOST, Reach, reach_of
+from pandas_blowfish.explain.policy.reach import MOST, SecretReach, reach_of
 from pandas_blowfish.explain.policy.strips import draw_lanes, explain_steps, shades
 from pandas_blowfish.explain.release.axis_labels import places_of, write_units
 from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
@@ -93,25 +93,25 @@ def _overview(
     policy: Policy, names: list[str], ax: Any, loss: Fraction | None, around: Mapping[str, Any]
 ) -> Any:
     """Draw a lane a column, each shaded by the steps from a value of its own."""
-    lanes: list[tuple[str, str, Reach | str]] = []
+    lanes: list[tuple[str, str, SecretReach | str]] = []
     for name in names[:LANES]:
         own, secret = secret_of(policy, name)
         others = [other for other in own if other != name]
         attribute = policy.domain[name]
-        shown: Reach | str = (
+        shown: SecretReach | str = (
             shorten(attribute.values) if isinstance(attribute, Values) else values_of(attribute)
         )
         if secret["secret"] not in ("full", "public"):
             try:
                 shown = reach_of(policy, [name], {name: around[name]} if name in around else None)
-            except BlowfishError:  # no bounds, or pairs of several columns: told in words
+            except BlowfishError:  # no bounds, or pairs of several columns: described in words
                 if name in around:
                     raise
         lanes.append((f"{name} (with {', '.join(others)})" if others else name, briefly(policy, own), shown))
     axes = axes_of(ax)
     colors = shades(axes)
     draw_lanes(axes, lanes, colors)
-    steps = {step for _, _, reach in lanes if isinstance(reach, Reach) for step in reach.steps.tolist()}
+    steps = {step for _, _, reach in lanes if isinstance(reach, SecretReach) for step in reach.steps.tolist()}
     steps |= {1.0 for _, words, _ in lanes if words == "every value"}
     steps |= {np.inf for _, words, _ in lanes if words == "public"}
     explain_steps(

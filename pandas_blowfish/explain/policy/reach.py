@@ -1,6 +1,6 @@
 """How many steps of a policy lead from one record to others, on one or two columns. Never sees rows.
 
-Only a window of the cells is looked at, by closed forms: columns of millions of cells need no edge list.
+Only a window of the cells is drawn, by closed forms: columns of millions of cells need no edge list.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, matrix
 from pandas_blowfish.policy.policy import Policy
 
-MOST = 4  # steps that are told apart
-WHOLE = 60  # cells of a column that are always all looked at
-FAR = 60  # times the reach of one step, beyond which a column is looked at in part
-MANY = 2_000  # cells of a column all of which are alike, beyond which some are looked at
-FINE = 1_000  # cells of each column that are looked at where those of both are too many
+MOST = 4  # steps that are distinguished
+WHOLE = 60  # cells of a column that are always all drawn
+FAR = 60  # times the reach of one step, beyond which a column is drawn in part
+MANY = 2_000  # cells of a column all of which are alike, beyond which some are drawn
+FINE = 1_000  # cells of each column that are drawn where those of both are too many
 LARGEST = 4_000_000  # cells of a window
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class SecretReach:
     """Steps from one record.
 
     Attributes:
-        attributes: The one or two columns, cut to the window that is looked at.
+        attributes: The one or two columns, cut to the window that is drawn.
         origin: The cell of the record in the window; the one after the last is the missing one.
         steps: The number of steps to each cell of the window, `MOST` + 1 for more, infinite where none
             lead; a missing cell comes last along its column.
@@ -55,7 +55,7 @@ class Reach:
         return with_missing(attribute.labels()) if attribute.nullable else attribute.labels()
 
 
-def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] | None = None) -> Reach:
+def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] | None = None) -> SecretReach:
     """Return how many steps lead from a record to others that differ from it in these columns alone.
 
     Args:
@@ -95,22 +95,25 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
             steps = steps[_some(drawn[0], every, start, windows)]
         sizes = {a.name: size for a, size in zip(drawn, steps.shape, strict=True)}
         found.append(steps.reshape([sizes.get(a.name, 1) for a in seen]))
-    together: Floats = np.asarray(np.maximum(found[0], found[-1]), dtype=np.float64)
-    if len(found) > 1 and policy.graph.moves == 1:  # one block a step
-        together = found[0] + found[1]
-    together = np.where(np.isfinite(together), np.minimum(together, MOST + 1), np.inf)
-    if policy.presence:
-        together = np.minimum(together, 2)  # through "absent"
-    return Reach(
+    return SecretReach(
         tuple(_cut(a, *windows[a.name], every[a.name], start[a.name]) for a in seen),
         tuple(_inside(a, start, windows) // every[a.name] for a in seen),
-        together,
+        _combine(policy, found),
         all(windows[a.name] == (0, a.cells) for a in seen),
     )
 
 
+def _combine(policy: Policy, found: Sequence[Floats]) -> Floats:
+    """Return the steps in one or two blocks together."""
+    together: Floats = np.asarray(np.maximum(found[0], found[-1]), dtype=np.float64)
+    if len(found) > 1 and policy.graph.moves == 1:  # one block per step
+        together = found[0] + found[1]
+    together = np.where(np.isfinite(together), np.minimum(together, MOST + 1), np.inf)
+    return np.minimum(together, 2) if policy.presence else together  # through "absent"
+
+
 def _open(secret: Mapping[str, Any]) -> bool:
-    """Tell whether a secret joins missing cells to all others."""
+    """Return whether a secret joins missing cells to all others."""
     return secret["secret"] != "public" and secret.get("missing") != "public"
 
 
@@ -145,7 +148,7 @@ def _begin(graph: SecretGraph, drawn: list[Attribute], around: Mapping[str, Any]
 def _windows(
     graph: SecretGraph, kind: str, drawn: list[Attribute], start: Mapping[str, int]
 ) -> dict[str, tuple[int, int]]:
-    """Return which cells of each column are looked at: some around the start where a step is short."""
+    """Return which cells of each column are drawn: some around the start where a step is short."""
     begin = [min(start[a.name], a.cells - 1) for a in drawn]
     reach = [0] * len(drawn)
     if kind in ("full", "public"):
@@ -264,7 +267,7 @@ def _some(
     start: Mapping[str, int],
     windows: Mapping[str, tuple[int, int]],
 ) -> NDArray[np.int64]:
-    """Return which cells of a window are looked at where those are too many: the start, and others evenly."""
+    """Return which cells of a window are drawn where those are too many: the start, and others evenly."""
     low, high = windows[attribute.name]
     step = every[attribute.name]
     cells = np.arange(_inside(attribute, start, windows) % step, high - low, step)
@@ -272,7 +275,7 @@ def _some(
 
 
 def _cut(attribute: Attribute, low: int, high: int, every: int, start: int) -> Attribute:
-    """Return a column as if just the cells that are looked at had been declared."""
+    """Return a column as if just the cells that are drawn had been declared."""
     if not isinstance(attribute, Grid) or (low, high, every) == (0, attribute.cells, 1):
         return attribute
     low += ((high if start == attribute.cells else start) - low) % every

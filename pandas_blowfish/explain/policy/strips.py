@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.explain.policy.reach import MOST, Reach
+from pandas_blowfish.explain.policy.reach import MOST, SecretReach
 from pandas_blowfish.explain.release.axis_labels import (
     Places,
     name_of,
@@ -54,14 +54,19 @@ def explain_steps(
             continue
         words = f"{step:g} step{'s' if step > 1 else ''}" if step <= MOST else f"{MOST + 1} or more"
         if epsilon is not None and step <= MOST:
-            said = Odds({}, {}, epsilon, int(step)).said  # rounded up
-            words += f": odds \N{MULTIPLICATION SIGN} {said} at most"
+            text = Odds({}, {}, epsilon, int(step)).factor_text  # rounded up
+            words += f": odds \N{MULTIPLICATION SIGN} {text} at most"
         handles.append(Patch(color=colors[int(step)], label=words))
     axes.legend(handles=handles, **{"fontsize": "small", "loc": "upper left", "frameon": False} | given)
 
 
 def draw_strip(
-    axes: Any, reach: Reach, colors: Sequence[Any], label: str, beside: Sequence[tuple[str, bool]], arc: str
+    axes: Any,
+    reach: SecretReach,
+    colors: Sequence[Any],
+    label: str,
+    beside: Sequence[tuple[str, bool]],
+    arc: str,
 ) -> None:
     """Draw a column as a strip in its own units, shaded by the steps from one value.
 
@@ -107,7 +112,7 @@ def finish(
         begin = end + (0.02 + 0.07 * number) * width
         _box(axes, begin, 0.05 * width, (0.0, 1.0), color if joined else "none")
         spots.append(begin + 0.025 * width)
-        words = name if joined else f"{name}: told apart"
+        words = name if joined else f"{name}: distinguished"
         axes.text(spots[-1], 0.5, words, rotation=90, ha="center", va="center", fontsize="small")
     axes.set_xlim(low, spots[-1] + 0.03 * width if spots else end)
     within(axes.xaxis, end)
@@ -143,7 +148,7 @@ def draw_runs(
         _box(axes, x, wide, span, color)
 
 
-def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, Reach | str]], colors: Sequence[Any]) -> None:
+def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, SecretReach | str]], colors: Sequence[Any]) -> None:
     """Draw columns beneath each other, each as a strip from its least to its largest value.
 
     Args:
@@ -181,8 +186,8 @@ def draw_lanes(axes: Any, lanes: Sequence[tuple[str, str, Reach | str]], colors:
     axes.spines[:].set_visible(False)
 
 
-def _ends(reach: Reach) -> list[str]:
-    """Return the names of the first and the last value of a lane; dots say that there are more."""
+def _ends(reach: SecretReach) -> list[str]:
+    """Return the names of the first and the last value of a lane; dots stand for more."""
     attribute, cells = reach.attributes[0], reach.cells(0)
     first, last = (name_of(getattr(cells[place], "left", cells[place])) for place in (0, attribute.cells - 1))
     if isinstance(attribute, Grid) and attribute.kind != "datetime":

@@ -1,1 +1,5 @@
-"""release."""
+"""Pictures of released frames, with error bars of which the release knows. Never sees rows, only releases.
+
+Read `plot` (which picture for which answers), then the pictures: `bars` for counts, `points` for quantiles
+and totals, `heat` for tables of two columns, `map` for clusters. `axis_labels` and `canvas` serve all.
+"""

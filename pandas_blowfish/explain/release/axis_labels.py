@@ -107,7 +107,7 @@ def write_units(axis: Any, places: Places, label: str, *, many: bool = False) ->
 
 
 def number_of(value: float) -> str:
-    """Return a number as an axis shows it: thousands apart from five digits on, so that years are years."""
+    """Return a number as an axis shows it: thousands separated from five digits on, for years have four."""
     return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
 
 
@@ -167,7 +167,7 @@ def _ends(known: pd.Index[Any]) -> tuple[Floats, Floats] | None:
 
 
 def _whole(known: pd.IntervalIndex) -> bool:
-    """Tell whether bins of whole numbers became floats beside a missing cell."""
+    """Return whether bins of whole numbers became floats beside a missing cell."""
     return known.closed == "both" and not _dated(known) and bool((known.left % 1 == 0).all())
 
 

@@ -24,7 +24,7 @@ VECTOR = 40_000  # cells up to which each is drawn by itself, also in PDF and SV
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Answers by two axes, NaN where there is none: a row a cell of the upright one.
+    """Answers by two axes, NaN where there is none: one row per cell of the upright one.
 
     Attributes:
         across: The cells along the bottom, named by their column.
@@ -135,7 +135,7 @@ def _write(axes: Any, across: Places, upright: Places, table: Table) -> None:
 
 
 def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table, error: Floats) -> bool:
-    """Write each count in its cell, and how wrong it is, if there is room, and tell whether there was."""
+    """Write each count in its cell, and how wrong it is, if there is room, and return whether there was."""
     across, upright = places
     box, dots = axes.get_window_extent(), axes.figure.dpi / 72
     room = [
@@ -143,14 +143,14 @@ def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table, er
         for each, size in ((across, box.width), (upright, box.height))
     ]
     where = np.argwhere(np.isfinite(table.value)).tolist()
-    told = [about(table.value[row, column], error[row, column]) for row, column in where]
-    if max(map(len, told)) * LETTER > room[0]:
-        told = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in told]
-    longest = max(len(line) for each in told for line in each.split("\n"))
+    text = [about(table.value[row, column], error[row, column]) for row, column in where]
+    if max(map(len, text)) * LETTER > room[0]:
+        text = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in text]
+    longest = max(len(line) for each in text for line in each.split("\n"))
     if longest * 0.85 * LETTER > room[0] or room[1] < 2 * LINE:
         return False
     size = "small" if longest * LETTER < room[0] else "x-small"
-    for (row, column), words in zip(where, told, strict=True):
+    for (row, column), words in zip(where, text, strict=True):
         color = _readable(drawn.cmap(drawn.norm(table.value[row, column])))
         at = (across.middle[column], upright.middle[row])
         axes.text(*at, words, color=color, ha="center", va="center", fontsize=size)

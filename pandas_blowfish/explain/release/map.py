@@ -76,8 +76,8 @@ def draw_clusters(
         index = index.get_level_values(level)
     words = [plain(name_of(each)) for each in index]
     if len(release) <= MANY and len(titles) <= GROUPS:
-        told = zip(words, sizes, *bounds, strict=True)
-        words = [f"{word}: {_about(size, low, high)}" for word, size, low, high in told]
+        text = zip(words, sizes, *bounds, strict=True)
+        words = [f"{word}: {_about(size, low, high)}" for word, size, low, high in text]
     found = Clusters(names, places, sizes, words, groups, titles)
     (_stems if len(names) == 1 else _markers)(axes, found, bounds)
     if len(titles) > 1:
@@ -99,7 +99,7 @@ def _names(facts: Facts, columns: Any) -> list[str]:
 
 
 def _about(size: float, low: float, high: float) -> str:
-    """Return a size, give or take what the interval says."""
+    """Return a size, give or take its interval."""
     error = max(high - size, size - low)
     return f"{size:,.0f}" if np.isnan(error) else f"{size:,.0f} \N{PLUS-MINUS SIGN} {error:,.0f}"
 

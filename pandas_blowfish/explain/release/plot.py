@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.books.receipt import TOTALS, reading
+from pandas_blowfish.books.receipt import TOTALS, number_text, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import (
@@ -36,8 +36,8 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
 
     Counts of two columns are a heat map, the last column along the bottom. Otherwise groups (every level of
     the index but the last) are series of their own, or, where those are many, the rows of a heat map. Where
-    the release cannot say how wrong an answer is, it is drawn without bars, and the note beneath the title
-    says why.
+    the error of an answer is not known, it is drawn without bars, and the note beneath the title states
+    why.
 
     Args:
         release: What a verb returned, or some of its rows.
@@ -53,20 +53,14 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
 
 
 def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: Any) -> Any:
-    """Draw a release by what its receipt says it is."""
+    """Draw a release by the facts of its receipt."""
     verb = str(facts.get("verb"))
     shown = value_of(verb)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
     crossed = _crossed(release, facts, verb)
-    if columns is not None and verb in TOTALS:
-        release = _only(release, columns)
-    elif columns is not None and crossed:
-        release = _turned(release, columns)
-    elif columns is not None and verb != "kmeans":
-        raise ArgumentError(
-            "columns", _refused(release, verb)[0], allowed="None", fix=_refused(release, verb)[1]
-        )
+    if columns is not None and verb != "kmeans":
+        release = _choose(release, verb, columns, crossed=crossed)
     axes = axes_of(ax)
     low, high, note = _bounds(release, level)
     if verb == "kmeans":
@@ -82,30 +76,20 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
         typical = float(np.nanmedian(np.fmax(high - values, values - low)))
         note += f", typically \N{PLUS-MINUS SIGN} {number_of(float(f'{typical:.3g}'))}"
     index = _boxes_named(release.index, facts) if verb == "range" else release.index
-    codes, cells = np.arange(len(index)), index
-    names: list[str] = [""]
-    groups = np.zeros(len(index), dtype=np.intp)
-    if isinstance(index, pd.MultiIndex):
-        codes, cells = pd.factorize(index.get_level_values(-1), use_na_sentinel=False)
-        groups, outer = pd.factorize(index.droplevel(-1), use_na_sentinel=False)
-        names = [plain(name_of(each)) for each in outer]
-        names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
-        crowded = (
-            len(names) > GROUPS and len(names) * len(cells) > MANY and verb in ("hist", "marginal", "count")
-        )
-        if crossed or crowded:
-            rows = index.droplevel(-1)
-            if isinstance(rows, pd.MultiIndex):
-                rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
-            table = table_of(rows, index.get_level_values(-1), values, low, high)
-            _words(axes, facts, draw_heat(axes, table, note))
-            return axes
+    codes, cells, groups, names = _split(index)
+    crowded = len(names) > GROUPS and len(names) * len(cells) > MANY and verb in ("hist", "marginal", "count")
+    if isinstance(index, pd.MultiIndex) and (crossed or crowded):
+        rows = index.droplevel(-1)
+        if isinstance(rows, pd.MultiIndex):
+            rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
+        table = table_of(rows, index.get_level_values(-1), values, low, high)
+        _words(axes, facts, draw_heat(axes, table, note))
+        return axes
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
     series = [
         Series(name, codes[part], values[part], low[part], high[part])
         for name, part in zip(names, parts, strict=True)
     ]
-    cells = cells.rename(index.names[-1])
     if verb == "quantile":
         draw_quantiles(axes, np.asarray(cells, dtype=float), series)
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
@@ -119,8 +103,29 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
     return axes
 
 
+def _choose(release: pd.DataFrame, verb: str, columns: Any, *, crossed: bool) -> pd.DataFrame:
+    """Return what some columns of a release are, or raise where there are none to choose from."""
+    if verb in TOTALS:
+        return _only(release, columns)
+    if crossed:
+        return _turned(release, columns)
+    problem, fix = _refused(release, verb)
+    raise ArgumentError("columns", problem, allowed="None", fix=fix)
+
+
+def _split(index: pd.Index[Any]) -> tuple[Any, pd.Index[Any], Any, list[str]]:
+    """Return the number of each answer's cell, the cells, the number of its group, and the groups' names."""
+    if not isinstance(index, pd.MultiIndex):
+        return np.arange(len(index)), index, np.zeros(len(index), dtype=np.intp), [""]
+    codes, cells = pd.factorize(index.get_level_values(-1), use_na_sentinel=False)
+    groups, outer = pd.factorize(index.droplevel(-1), use_na_sentinel=False)
+    names = [plain(name_of(each)) for each in outer]
+    names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
+    return codes, cells.rename(index.names[-1]), groups, names
+
+
 def _crossed(release: pd.DataFrame, facts: Facts, verb: str) -> bool:
-    """Tell whether these are counts of two columns, neither of which was grouped by."""
+    """Return whether these are counts of two columns, neither of which was grouped by."""
     names = list(release.index.names)
     grouped = set(names) & set(facts.get("groupby", ()))
     return verb in ("hist", "marginal") and len(names) == 2 and not grouped
@@ -200,4 +205,4 @@ def _words(axes: Any, facts: Facts, note: str) -> None:
     )
     asked = f"{query}.{facts['derived']}" if "derived" in facts else query
     shown = asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}..."
-    entitle(axes, shown, f"epsilon {facts.get('epsilon')}, {note}")
+    entitle(axes, shown, f"epsilon {number_text(facts.get('epsilon'))}, {note}")

@@ -17,7 +17,7 @@ APART = 20.0  # how many times larger one column is than another before the axis
 
 
 def draw_quantiles(axes: Any, shares: Floats, series: list[Series]) -> None:
-    """Draw quantiles as points with error bars, those of groups a little apart."""
+    """Draw quantiles as points with error bars, those of groups side by side."""
     gap = float(np.diff(np.unique(shares)).min(initial=0.2))
     _points(axes, shares, series, gap)
     if len(shares) <= 12:
@@ -52,7 +52,7 @@ def draw_totals(axes: Any, cells: pd.Index[Any], series: list[Series], verb: str
 
 
 def _points(axes: Any, places: Floats, series: list[Series], gap: float) -> None:
-    """Draw one point an answer, with its error bar, the groups side by side."""
+    """Draw one point per answer, with its error bar, the groups side by side."""
     for number, (one, color) in enumerate(zip(series, colors_of(axes, len(series)), strict=True)):
         at = places[one.cells] + (number - (len(series) - 1) / 2) * 0.4 * gap / len(series)
         axes.errorbar(at, one.value, yerr=one.errors, fmt="o", capsize=3, color=color, label=one.name)

@@ -1,6 +1,6 @@
 """The account of a dataset: promise, budget, entries and kept releases, from its ledger alone.
 
-Sees no row and spends nothing: kept answers are read back, and the rest is told by its entry.
+Sees no row and spends nothing: kept answers are read back, and the rest is shown by its entry.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Shown:
     """One release.
 
     Attributes:
-        line: Its entry; None where a frame was given that no entry tells of.
+        line: Its entry; None where a frame was given that has no entry.
         frames: Its tables, where they are kept or were given.
         why: Why there are none.
-        checked: What comparing a given frame with the ledger said; "" where none was given.
+        checked: The result of comparing a given frame with the ledger; "" where none was given.
         agrees: Whether that was agreement.
     """
 
@@ -74,12 +74,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Account:
-    """What a ledger tells of one dataset.
+    """What a ledger states of one dataset.
 
     Attributes:
         dataset: Its name.
         ledger: The ledger's file, without its folders; "" for one in memory.
-        policy: The promise, with the facts recorded since; None where the ledger cannot be trusted to say.
+        policy: The promise, with the facts recorded since; None where the ledger cannot be trusted.
         rows: The number of rows, where the policy makes it public.
         unit: The column that names who a row is about; None for rows that may be anyone's.
         outside: What `protect` did with values outside the domain.
@@ -116,7 +116,7 @@ class Account:
 
 
 def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], releases: Any = ()) -> Account:
-    """Return what a ledger tells of a dataset; nothing is written.
+    """Return what a ledger states of a dataset; nothing is written.
 
     Args:
         ledger: The ledger.
@@ -137,22 +137,15 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
     """
     given = read_releases(releases)
     bound, policy = _bound(ledger, dataset)
-    try:
-        every = ledger.entries
-        lines = _lines(every[every["dataset"] == dataset])
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        raise LedgerTamperedError(None, "its entries cannot be read") from None
-    if not lines:
-        raise UnknownDatasetError(dataset, ledger.datasets)
-    empty = pd.DataFrame()
-    empty.attrs["blowfish"] = _record(ledger, dataset, bound)
+    every, lines = _entries(ledger, dataset)
+    empty = _empty_frame(ledger, dataset, bound)
     problem = _problem(ledger)
     checked = [
         (name, table, *_compared(ledger, dataset, receipt_of(table), problem)) for name, table in given
     ]
     kept = _releases(ledger, dataset, lines, checked, lambda: ask(empty))
     last, binding = lines[-1], bound.binding if bound is not None else {}
-    public = policy is not None and policy.rows_public
+    public, head = policy is not None and policy.rows_public, str(every["hash"].iloc[-1])
     return Account(
         dataset=dataset,
         ledger=os.path.basename(ledger.location) if ledger.is_file else "",
@@ -166,12 +159,24 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         lines=tuple(lines),
         releases=tuple(kept),
         problem=problem,
-        keyed=str(every["hash"].iloc[-1]).startswith("hmac-"),
+        keyed=head.startswith("hmac-"),
         entries=len(every.index),
-        head=str(every["hash"].iloc[-1]),
+        head=head,
         others=tuple(name for name in ledger.datasets if name != dataset),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _entries(ledger: Ledger, dataset: str) -> tuple[pd.DataFrame, list[Line]]:
+    """Return all entries of a ledger, and those of a dataset, of which there must be some."""
+    try:
+        every = ledger.entries
+        lines = _lines(every[every["dataset"] == dataset])
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        raise LedgerTamperedError(None, "its entries cannot be read") from None
+    if not lines:
+        raise UnknownDatasetError(dataset, ledger.datasets)
+    return every, lines
 
 
 def read_releases(releases: Any) -> list[tuple[str, pd.DataFrame]]:
@@ -207,9 +212,12 @@ def _bound(ledger: Ledger, dataset: str) -> tuple[Dataset | None, Policy | None]
         return None, None
 
 
-def _record(ledger: Ledger, dataset: str, bound: Dataset | None) -> dict[str, Any]:
-    stated = bound.binding.get("fingerprint") if bound is not None else None
-    return {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
+def _empty_frame(ledger: Ledger, dataset: str, bound: Dataset | None) -> pd.DataFrame:
+    """Return a protected frame without rows or columns, of which kept releases can be asked."""
+    frame, stated = pd.DataFrame(), bound.binding.get("fingerprint") if bound is not None else None
+    record = {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
+    frame.attrs["blowfish"] = record
+    return frame
 
 
 def _problem(ledger: Ledger) -> str:
@@ -241,7 +249,7 @@ def _releases(
     checked: list[tuple[str, pd.DataFrame, str, bool]],
     ask: Callable[[], Any],
 ) -> list[Shown]:
-    """Return every charge, newest first, and given frames that no charge tells of."""
+    """Return every charge, newest first, and given frames that have no charge."""
     shown, read = [], 0
     given: dict[Any, list[tuple[str, pd.DataFrame, str, bool]]] = {}
     for each in checked:
@@ -258,12 +266,12 @@ def _releases(
         elif line.name is None:
             why = "it has no name, so the ledger keeps no numbers"
         shown.append(_with_given(Shown(line, frames, why), own))
-    lost = [Shown(None, ((name, table),), "", said, False) for name, table, said, good in checked if not good]
+    lost = [Shown(None, ((name, table),), "", text, False) for name, table, text, good in checked if not good]
     return [*lost, *shown]
 
 
 def _compared(ledger: Ledger, dataset: str, receipt: Receipt, problem: str) -> tuple[str, bool]:
-    """Return what the ledger, which may have a problem, says to a receipt, and whether that is agreement."""
+    """Return what a ledger, perhaps with a problem, states about a receipt, and whether they agree."""
     if receipt.get("dataset") != dataset:
         return f"its receipt is of another dataset, {receipt.get('dataset')!r}", False
     try:
@@ -283,7 +291,7 @@ def _kept(ledger: Ledger, dataset: str, line: Line, post: Any, ask: Callable[[],
             return (), "its answer was not kept: it was charged and then interrupted"
         if found[0].id != line.id:
             return (), f"entry {found[0].id} holds the answer of this name"
-        call = parse_call(line.query).named(line.name).but(post=post if post is not True else None)
+        call = parse_call(line.query).with_name(line.name).but(post=post if post is not True else None)
         if not call.replayable:
             return (), "the ledger names its matrix, bins, bounds, prior or scenario by their hash alone"
         result = call.on(ask())
@@ -298,22 +306,22 @@ def _with_given(release: Shown, own: list[tuple[str, pd.DataFrame, str, bool]]) 
     """Return a release with the frames given for it: their check, and where none are kept themselves."""
     if not own:
         return release
-    said = own[0][2]
+    text = own[0][2]
     if not release.frames:
         return replace(
-            release, frames=tuple((name, table) for name, table, _, _ in own), why="", checked=said
+            release, frames=tuple((name, table) for name, table, _, _ in own), why="", checked=text
         )
     tables = [table for _, table in release.frames]
     if all(any(table.equals(each) for each in tables) for _, table, _, _ in own):
-        return replace(release, checked=f"{said}, and its numbers are those that the ledger keeps")
+        return replace(release, checked=f"{text}, and its numbers are those that the ledger keeps")
     if any("derived" in receipt_of(table) for _, table, _, _ in own):
         return replace(
-            release, checked=f"{said}; it was worked out from the release, shown as the ledger keeps it"
+            release, checked=f"{text}; it was worked out from the release, shown as the ledger keeps it"
         )
-    said += (
+    text += (
         ", but its numbers are not those that the ledger keeps, which are shown (some of them, or changed?)"
     )
-    return replace(release, checked=said, agrees=False)
+    return replace(release, checked=text, agrees=False)
 
 
 def _first(error: BlowfishError) -> str:

@@ -12,14 +12,14 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.explain.report.number_table import filed, plain_table
+from pandas_blowfish.explain.report.number_table import embed_file, plain_table
 from pandas_blowfish.explain.report.promise import Example, examples, left_out
 from pandas_blowfish.explain.report.timeline import timeline
-from pandas_blowfish.markup import Html, amount, element, joined, one_line, share
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, share
 from pandas_blowfish.policy.describe import describe_secrets, neighbours_of
 from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.spreadsheet import escaped
+from pandas_blowfish.spreadsheet import escape
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account, Line
@@ -31,31 +31,31 @@ ENTRIES = 500  # newest entries in the table; all are in the file
 YAML = 60_000  # letters of a policy that is written out
 FILE = 3_000_000  # letters of the file of entries
 KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact": "fact became public"}
-KINDS |= {"apart": "release under a weaker promise, apart from the budget"}
+KINDS |= {"apart": "release with a weaker guarantee, reported separately from the budget"}
 KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
 
 
-def uncovered(account: Account) -> list[str]:
-    """Return what the promise of the policy does not cover, a sentence for each release kept apart."""
+def list_uncovered(account: Account) -> list[str]:
+    """Return what the policy's promise does not cover, a sentence per release with a weaker guarantee."""
     return [
-        f"Entry {line.id} is a release under a weaker promise ({line.strategy}, epsilon "
-        f"{amount(line.epsilon)}): the budget does not cover it, and no factor here says what it tells."
+        f"Entry {line.id} is a release with a weaker guarantee ({line.strategy}, epsilon "
+        f"{decimal(line.epsilon)}): the budget does not cover it, and no factor here bounds what it reveals."
         for line in account.lines
         if line.kind == "apart" and line.epsilon is not None
     ]
 
 
-def promised(account: Account) -> dict[str, Html]:
+def promise_chapter(account: Account) -> dict[str, Html]:
     """Return the chapters about the policy: its words, its odds, its findings."""
     policy = account.policy
     if policy is None:
         lost = element(
-            "p", "The policy cannot be read from this ledger, so nothing is said here.", class_="bad"
+            "p", "The policy cannot be read from this ledger, so nothing is stated here.", class_="bad"
         )
         return dict.fromkeys(("promise", "odds", "findings"), lost)
-    but = [element("p", each, class_="bad") for each in uncovered(account)]
+    but = [element("p", each, class_="bad") for each in list_uncovered(account)]
     parts = {"promise": _promise(policy), "odds": _odds(account, policy), "findings": _findings(policy)}
-    return {key: joined(*but, part) for key, part in parts.items()}
+    return {key: join(*but, part) for key, part in parts.items()}
 
 
 def _promise(policy: Policy) -> Html:
@@ -69,8 +69,8 @@ def _promise(policy: Policy) -> Html:
         "Counts that everyone knows. They are released exactly and cost nothing; the noise allows for them:"
     )
     text, differ = policy.to_yaml(), neighbours_of(policy)
-    return joined(
-        element("p", f"Whoever sees the releases must not tell apart tables that differ in {differ}."),
+    return join(
+        element("p", f"Whoever sees the releases must not distinguish tables that differ in {differ}."),
         plain_table(
             ("column", "values", "stays indistinguishable"),
             rows,
@@ -78,7 +78,7 @@ def _promise(policy: Policy) -> Html:
         ),
         *([element("p", f"and {left:,} more columns.")] if left > 0 else []),
         *[element("p", f"Secret besides: {each.describe()}.") for each in policy.aggregates],
-        *([element("p", f"Rows tell of each other: {policy.chain.describe()}.")] if policy.chain else []),
+        *([element("p", f"Rows reveal each other: {policy.chain.describe()}.")] if policy.chain else []),
         *(
             [element("p", known), element("ul", *facts)]
             if facts
@@ -105,16 +105,16 @@ def _odds(account: Account, policy: Policy) -> Html:
     rows = [_row(each) for each in found]
     numbers = ("steps", "factor so far", "an even guess so far", "factor in all", "an even guess in all")
     header = ("column", "one value against another", *numbers)
-    so_far, whole = amount(account.spent), amount(account.total)
+    so_far, whole = decimal(account.spent), decimal(account.total)
     how = (
         "Someone takes two values of a person for equally likely (50%), then sees everything released: how "
-        "sure can they become at most? The factor is the most by which odds can change. Both are told for "
+        "sure can they become at most? The factor is the most by which odds can change. Both are stated for "
         f"what is spent so far (epsilon {so_far}) and for all of the budget (epsilon {whole})."
     )
-    held = [each.whole for each in found if math.isfinite(each.whole.distance)]
-    caveats = dict.fromkeys((_star(odds), odds.caveat) for odds in held)
+    kept = [each.whole for each in found if math.isfinite(each.whole.distance)]
+    caveats = dict.fromkeys((_star(odds), odds.caveat) for odds in kept)
     rest = [f"{star}These hold {caveat}" for star, caveat in caveats] + [left_out(policy)]
-    return joined(
+    return join(
         element("p", how),
         plain_table(header, rows, "Typical pairs of values", numbers),
         *(element("p", text, class_="faint") for text in rest if text),
@@ -141,8 +141,8 @@ def _bound(odds: Odds | None) -> tuple[str, str]:
         return "not protected", "certain"
     factor = odds.factor
     sure = factor / (1 + factor) if math.isfinite(factor) else 1.0
-    said = odds.said if factor <= 1e6 else "over a million"
-    return said, f"{math.ceil(100 * sure - 1e-9)}%" if sure <= 0.99 else "nearly certain"
+    text = odds.factor_text if factor <= 1e6 else "over a million"
+    return text, f"{math.ceil(100 * sure - 1e-9)}%" if sure <= 0.99 else "nearly certain"
 
 
 def _findings(policy: Policy) -> Html:
@@ -153,15 +153,15 @@ def _findings(policy: Policy) -> Html:
         )
     rows = [(", ".join(each.columns) or "the table", each.what, each.fix) for each in found[:FOUND]]
     more = [element("p", f"and {len(found) - FOUND:,} more: policy.lint()")] if len(found) > FOUND else []
-    ask = "Was this meant? Each line says what the policy leaves open, and what to write if it should not."
+    ask = "Was this meant? Each line states what the policy leaves open, and what to write if it should not."
     header = ("column", "what was found", "what to do if it was not meant")
-    return joined(element("p", ask), plain_table(header, rows, "Findings"), *more)
+    return join(element("p", ask), plain_table(header, rows, "Findings"), *more)
 
 
 def budget(account: Account) -> Html:
     """Return the chapter about the budget: a bar, a chart and a table of entries."""
     spent, total = account.spent, account.total
-    text = f"{amount(spent)} of {amount(total)} spent, {amount(total - spent)} left"
+    text = f"{decimal(spent)} of {decimal(total)} spent, {decimal(total - spent)} left"
     inner = element("div", style=f"width:{100 * share(spent, total):.1f}%")
     bar = element("div", inner, class_="bar over" if spent > total else "bar", role="img", aria_label=text)
     shut = (
@@ -174,22 +174,22 @@ def budget(account: Account) -> Html:
     newest = account.lines[-ENTRIES:]
     more = f" (the newest {ENTRIES:,} of {len(account.lines):,})" if len(account.lines) > ENTRIES else ""
     header = ("entry", "when (UTC)", "what", "cost", "spent after it", "total")
-    return joined(
+    return join(
         bar,
-        element("p", text + "."),
+        element("p", f"{text[:1].upper()}{text[1:]}."),
         *shut,
         element("figure", timeline(account.lines)),
         element("p", how),
         plain_table(
             header, [_entry(line) for line in newest], f"Entries{more}", ("cost", "spent after it", "total")
         ),
-        filed(_csv(account.lines), "entries.csv", FILE),
+        embed_file(_csv(account.lines), "entries.csv", FILE),
     )
 
 
 def _entry(line: Line) -> tuple[object, ...]:
-    said = (KINDS.get(line.kind, line.kind), line.name, asked(line.query), line.reason)
-    what = ": ".join(str(each) for each in said if each)
+    text = (KINDS.get(line.kind, line.kind), line.name, shorten_query(line.query), line.reason)
+    what = ": ".join(str(each) for each in text if each)
     costs = _money(line.epsilon)
     if line.kind == "charge" and line.now != line.epsilon:
         costs = f"{costs}, now {_money(line.now)}"
@@ -199,7 +199,7 @@ def _entry(line: Line) -> tuple[object, ...]:
 
 
 def _money(value: Fraction | None) -> str:
-    return "" if value is None else amount(value)
+    return "" if value is None else decimal(value)
 
 
 def when(time: str) -> Html:
@@ -207,8 +207,8 @@ def when(time: str) -> Html:
     return element("time", one_line(time[:19].replace("T", " "), 40), datetime=one_line(time, 40))
 
 
-def asked(query: object) -> str:
-    """Return a query without what it says by itself: that the strategy was left to the planner."""
+def shorten_query(query: object) -> str:
+    """Return a query without what goes without saying: that the strategy was left to the planner."""
     return re.sub(r"(, )?strategy='auto'(?(1)|(, )?)", "", str(query or ""))
 
 
@@ -220,8 +220,8 @@ def _csv(lines: tuple[Line, ...]) -> str:
     )
     for line in lines:
         costs = (line.epsilon, line.now, line.spent, line.total)
-        told = (line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash)
-        table.writerow([escaped(each) for each in told])
+        words = (line.id, line.time, line.kind, line.name, line.query, *map(_plain, costs), line.hash)
+        table.writerow([escape(each) for each in words])
     return out.getvalue()
 
 

@@ -52,7 +52,7 @@ def figure_of(release: pd.DataFrame, key: str) -> Html:
         key: What the picture's own ids begin with: no two of a page may be the same.
     """
     try:
-        drawn, named = _drawn(release), said_of(release)
+        drawn, named = _drawn(release), describe_picture(release)
     except BlowfishError as refused:
         return note(f"No picture: {one_line(refused, 400)}")
     if isinstance(drawn, str):
@@ -61,7 +61,7 @@ def figure_of(release: pd.DataFrame, key: str) -> Html:
     return Html(element("img", src=image, alt=named, class_="paper").removesuffix("</img>"))
 
 
-def said_of(release: pd.DataFrame) -> str:
+def describe_picture(release: pd.DataFrame) -> str:
     """Return what a picture of a release shows, for those who do not see it."""
     receipt = receipt_of(release)
     value = release[value_of(receipt.get("verb"))]
@@ -92,7 +92,7 @@ def inline(text: str, key: str, named: str) -> Html:
 
 
 def missing_pictures() -> Html:
-    """Return what to say where matplotlib is not installed; nothing where it is."""
+    """Return a note where matplotlib is not installed; nothing where it is."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pandas_blowfish.explain.report.chapters import asked, when
+from pandas_blowfish.books.receipt import number_text
+from pandas_blowfish.explain.report.chapters import shorten_query, when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
-from pandas_blowfish.markup import Html, amount, element, joined, one_line, safe
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe
 from pandas_blowfish.release import Receipt, receipt_of
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ class Room:
     left: int
 
     def fits(self, part: Html) -> bool:
-        """Tell whether a part has a place, and take it."""
+        """Return whether a part has a place, and take it."""
         if len(part) > self.left:
             return False
         self.left -= len(part)
         return True
 
 
-def released(account: Account) -> Html:
+def releases_chapter(account: Account) -> Html:
     """Return every release, newest first, as far as a page can hold them."""
     if not account.releases:
         return element("p", "Nothing has been released.")
@@ -47,14 +48,16 @@ def released(account: Account) -> Html:
     more = f"{left:,} earlier releases are listed among the entries of the budget alone."
     parts += [element("p", more)] if left > 0 else []
     how = "Newest first. Bars and bands are 95% intervals, for each answer by itself, about the noise alone."
-    return joined(element("p", how), *parts)
+    return join(element("p", how), *parts)
 
 
 def _article(release: Shown, number: int, room: Room) -> Html:
     """Return one release."""
     receipts = [receipt_of(table) for _, table in release.frames]
     line = release.line
-    title = one_line((line.name or asked(line.query)) if line else asked(receipts[0].get("query")), 120)
+    title = one_line(
+        (line.name or shorten_query(line.query)) if line else shorten_query(receipts[0].get("query")), 120
+    )
     key = f"entry-{line.id}" if line else f"given-{number}"
     parts = [element("h3", title, id=f"{key}-title"), _facts(release, receipts)]
     if release.checked:
@@ -115,14 +118,14 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
 
 def _cost(line: Line | None, receipt: Receipt) -> str:
     if line is None or line.epsilon is None:
-        return f"epsilon {receipt.get('epsilon')}, as its receipt states"
+        return f"epsilon {number_text(receipt.get('epsilon'))}, as its receipt states"
     if not line.epsilon and not line.now:
         return "nothing: the policy does not hide the answer"
     more = (
-        f"; now {amount(line.now)}, since more became public" if line.now not in (None, line.epsilon) else ""
+        f"; now {decimal(line.now)}, since more became public" if line.now not in (None, line.epsilon) else ""
     )
-    more += ", of another promise: the budget does not cover it" if line.kind == "apart" else ""
-    return f"epsilon {amount(line.epsilon)}{more}"
+    more += ", with a weaker guarantee: the budget does not cover it" if line.kind == "apart" else ""
+    return f"epsilon {decimal(line.epsilon)}{more}"
 
 
 def _measured(line: Line | None, receipt: Receipt) -> str:
@@ -135,15 +138,16 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
     if str(scale) == "0":
         return "exactly, without noise"
     return (
-        f"{strategy}: discrete Laplace noise of scale {scale} (at most), for a sensitivity of {sensitivity}"
+        f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
+        f"for a sensitivity of {number_text(sensitivity)}"
     )
 
 
 def _table(name: str, table: pd.DataFrame, receipt: Receipt, key: str, room: Room) -> Html:
     """Return one table of a release: its picture, then its numbers, folded."""
-    title = one_line(name or receipt.get("name") or asked(receipt.get("query")), 80)
+    title = one_line(name or receipt.get("name") or shorten_query(receipt.get("query")), 80)
     picture = element("figure", figure_of(table, key), *([element("figcaption", title)] if name else []))
-    numbers = joined(numbers_table(table, receipt, title), numbers_file(table, f"{key}.csv"))
+    numbers = join(numbers_table(table, receipt, title), numbers_file(table, f"{key}.csv"))
     folded = element("details", element("summary", f"The numbers of {title}"), numbers)
     drawn = picture if room.fits(picture) else element("p", FULL)
-    return joined(drawn, folded if room.fits(folded) else element("p", FULL))
+    return join(drawn, folded if room.fits(folded) else element("p", FULL))

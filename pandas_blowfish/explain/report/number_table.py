@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.markup import Html, element, joined, one_line, safe
+from pandas_blowfish.markup import Html, element, join, one_line, safe
 from pandas_blowfish.release import Receipt, interval, value_of
 from pandas_blowfish.spreadsheet import write_csv
 
@@ -30,7 +30,7 @@ def with_bounds(release: pd.DataFrame) -> pd.DataFrame:
         bounds = interval(release)
         release = release.assign(low=bounds["low"], high=bounds["high"])
     except BlowfishError:
-        pass  # of some releases nobody can tell
+        pass  # of some releases it is not known
     return release
 
 
@@ -50,22 +50,22 @@ def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
     more = f" (the first {ROWS:,} of {len(release):,})" if len(release) > ROWS else ""
     caption = element("caption", one_line(f"{title}{more}", 160))
     body = element("thead", element("tr", *header)), element("tbody", *rows)
-    table = scrolled(element("table", caption, *body), title)
+    table = scrollable(element("table", caption, *body), title)
     if "low" not in head.columns:
         return table
     verb = str(receipt.get("verb"))
-    said = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
-    return joined(element("p", said, class_="faint"), table)
+    text = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
+    return join(element("p", text, class_="faint"), table)
 
 
 def numbers_file(release: pd.DataFrame, name: str) -> Html:
     """Return a link to all numbers of a release as CSV, inside the page; nothing where they are too many."""
     if len(release) > FILED:
         return Html("")
-    return filed(write_csv(with_bounds(release)), name)
+    return embed_file(write_csv(with_bounds(release)), name)
 
 
-def filed(text: str, name: str, most: int = LETTERS) -> Html:
+def embed_file(text: str, name: str, most: int = LETTERS) -> Html:
     """Return a link to a text as a file inside the page; nothing where it is too long."""
     if len(text) > most:
         return Html("")
@@ -80,7 +80,7 @@ def receipt_text(receipt: Receipt) -> Html:
     return element("pre", element("code", "{\n" + ",\n".join(stated) + "\n}"))
 
 
-def scrolled(table: Html, title: str) -> Html:
+def scrollable(table: Html, title: str) -> Html:
     """Return a table that scrolls by itself on a narrow screen, also by keyboard."""
     return element("div", table, class_="wide", tabindex="0", role="region", aria_label=one_line(title, 80))
 
@@ -109,7 +109,7 @@ def plain_table(
     ]
     named = element("caption", caption)
     table = element("table", named, element("thead", element("tr", *head)), element("tbody", *body))
-    return scrolled(table, caption)
+    return scrollable(table, caption)
 
 
 def _label(value: Any) -> str:

@@ -1,6 +1,6 @@
 """One page for the privacy officer, from the account of a dataset. Never sees rows, only releases.
 
-The page asks nothing of any network, runs no script, and says what releases and the ledger tell anyway.
+The page asks nothing of any network, runs no script, and shows what releases and the ledger state anyway.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.explain.report.chapters import budget, promised, uncovered
-from pandas_blowfish.explain.report.listing import released
+from pandas_blowfish.explain.report.chapters import budget, list_uncovered, promise_chapter
+from pandas_blowfish.explain.report.listing import releases_chapter
 from pandas_blowfish.explain.report.style import CSS, POLICY
-from pandas_blowfish.explain.report.trust import limits, verified
-from pandas_blowfish.markup import Html, amount, element, joined, one_line
+from pandas_blowfish.explain.report.trust import limits, verify_chapter
+from pandas_blowfish.markup import Html, decimal, element, join, one_line
 from pandas_blowfish.version import __version__
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def page_of(account: Account) -> str:
     name = one_line(account.dataset, 80)
     title = f"Privacy report: {name}"
     parts = {
-        **promised(account),
+        **promise_chapter(account),
         "budget": budget(account),
-        "releases": released(account),
-        "verification": verified(account),
+        "releases": releases_chapter(account),
+        "verification": verify_chapter(account),
         "limits": limits(account),
     }
     chapters = [_chapter(key, CHAPTERS[key], parts[key]) for key in CHAPTERS]
@@ -97,24 +97,24 @@ def _opening(account: Account) -> list[Html]:
     """Return what the page is, and the two things to know first."""
     left = account.total - account.spent
     where = f"the ledger {one_line(account.ledger, 80)}" if account.ledger else "a ledger in memory"
-    said = (
+    words = (
         "What was promised about the rows of this dataset, what has been released from them, and what that "
-        f"has cost, as {where} tells it. No row was read to make this page, and nothing was spent."
+        f"has cost, as {where} states it. No row was read to make this page, and nothing was spent."
     )
     checked = _word("nothing edited, deleted or reordered was found", good=True)
     sound = element("li", "The ledger was verified: ", checked, ".")
     if account.problem:
         first = one_line(account.problem.splitlines()[0], 300)
         sound = element("li", _word("The ledger is NOT sound", good=False), f": {first}")
-    used, total = amount(account.spent), amount(account.total)
-    spent = f"{used} of the budget of {total} is spent, {amount(left)} is left"
-    facts = [sound, element("li", spent, *_shut(account))]
-    facts += [element("li", _word(each, good=False)) for each in uncovered(account)]
+    used, total = decimal(account.spent), decimal(account.total)
+    spent = f"{used} of the budget of {total} is spent, {decimal(left)} is left"
+    facts = [sound, element("li", spent[:1].upper() + spent[1:], *_shut(account))]
+    facts += [element("li", _word(each, good=False)) for each in list_uncovered(account)]
     disagree = sum(not each.agrees for each in account.releases)
     if disagree:
         text = f"{disagree:,} of the releases given for this page do not agree with the ledger"
         facts.append(element("li", _word(text, good=False)))
-    return [element("p", said), element("ul", *facts)]
+    return [element("p", words), element("ul", *facts)]
 
 
 def _shut(account: Account) -> Sequence[object]:
@@ -135,4 +135,4 @@ def _chapter(key: str, title: str, content: Html) -> Html:
 
 def _made(account: Account) -> Html:
     made = one_line(account.made)
-    return joined(Html("Made by pandas_blowfish "), Html(__version__), element("span", f" at {made}."))
+    return join(Html("Made by pandas_blowfish "), Html(__version__), element("span", f" at {made}."))

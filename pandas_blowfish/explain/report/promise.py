@@ -27,7 +27,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """Two values of one secret, and what releases may tell of which it is.
+    """Two values of one secret, and what releases may reveal about which it is.
 
     Attributes:
         column: The columns of the secret, in words.
@@ -63,11 +63,11 @@ def left_out(policy: Policy) -> str:
     counted = {column for block in policy.graph.blocks for column in block.columns}
     bare = [one_line(name, LONG) for name in policy.domain.columns if name not in counted]
     many = len(policy.graph.blocks) - COLUMNS
-    said = [f"Of {', '.join(bare[:8])} no pairs are listed: they have no cells."] if bare else []
-    said += (
-        [f"Of {many:,} more secrets no pairs are listed; policy.odds(...) tells them."] if many > 0 else []
+    text = [f"Of {', '.join(bare[:8])} no pairs are listed: they have no cells."] if bare else []
+    text += (
+        [f"Of {many:,} more secrets no pairs are listed; policy.odds(...) states them."] if many > 0 else []
     )
-    return " ".join(said)
+    return " ".join(text)
 
 
 def _told(policy: Policy, column: str, pairs: Any, total: Fraction, spent: Fraction) -> Iterator[Example]:
@@ -80,7 +80,7 @@ def _told(policy: Policy, column: str, pairs: Any, total: Fraction, spent: Fract
             continue
         if whole.distance and (whole.distance, whole.tied) not in seen:
             seen.add((whole.distance, whole.tied))
-            open_anyway = math.isinf(whole.distance)  # exact answers that cost nothing may have told it
+            open_anyway = math.isinf(whole.distance)  # exact answers that cost nothing may have revealed it
             now = replace(whole, epsilon=spent) if spent > 0 or open_anyway else None
             yield Example(column, pair, whole, now)
 
@@ -107,7 +107,7 @@ def _pairs(policy: Policy, block: Block) -> Iterator[tuple[str, tuple[int, int]]
 
 
 def _joined(block: Block, value: int, middle: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield a pair that an edge joins, as far apart as one from the middle can be, where there is one."""
+    """Yield a pair that an edge joins, as far from the middle as one can be, where there is one."""
     top = int(block.graph.furthest(np.arange(block.graph.size))[middle]) if value else 0
     if middle < top < value:
         yield "protected", (middle, top)

@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.markup import Html, amount, element, share
+from pandas_blowfish.markup import Html, decimal, element, share
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Line
@@ -55,10 +55,10 @@ def _said(drawn: Sequence[Line]) -> str:
     first, last = drawn[0], drawn[-1]
     charges = sum(line.kind == "charge" for line in drawn)
     facts = sum(line.kind == "fact" for line in drawn)
-    said = f"Step chart of the budget from {first.time[:16]} to {last.time[:16]}: {charges:,} charges"
-    said += f", {facts:,} recorded facts" if facts else ""
-    spent, total = (amount(each or Fraction(0)) for each in (last.spent, last.total))
-    return f"{said}; {spent} of {total} is spent at the end."
+    text = f"Step chart of the budget from {first.time[:16]} to {last.time[:16]}: {charges:,} charges"
+    text += f", {facts:,} recorded facts" if facts else ""
+    spent, total = (decimal(each or Fraction(0)) for each in (last.spent, last.total))
+    return f"{text}; {spent} of {total} is spent at the end."
 
 
 def _across(times: Sequence[str]) -> tuple[list[float], list[tuple[float, str, str]]]:
@@ -79,7 +79,7 @@ def _across(times: Sequence[str]) -> tuple[list[float], list[tuple[float, str, s
 
 
 def _up(value: Fraction | None, top: Fraction) -> float:
-    """Return how far down an amount is drawn."""
+    """Return how far down an decimal is drawn."""
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share(value or Fraction(0), top))
 
 

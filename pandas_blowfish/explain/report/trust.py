@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pandas_blowfish.markup import Html, element, joined, one_line
+from pandas_blowfish.markup import Html, element, join, one_line
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account
@@ -24,8 +24,8 @@ CUT = (
 )
 GROUPS = "Values in different groups of a policy are not protected from each other: see what it leaves open."
 LIMITS = (
-    "It holds for whoever does not infer one row from others (relatives and households tell of each other), "
-    "nor a column from the rest of its row: what is disclosed there tells what goes with it.",
+    "It holds for whoever does not infer one row from others (relatives and households reveal each other), "
+    "nor a column from the rest of its row: what is disclosed there reveals what goes with it.",
     "Whoever holds the rows, or the ledger with its keys, is trusted. Whoever sees releases need not be.",
     "Only what this ledger knows is counted. An exact count that is published elsewhere must be recorded in "
     "it; an exact sum, or anything else, cannot be.",
@@ -33,9 +33,9 @@ LIMITS = (
 )
 
 
-def verified(account: Account) -> Html:
+def verify_chapter(account: Account) -> Html:
     """Return the chapter about the ledger: whether it is sound, and how to see that oneself."""
-    return joined(
+    return join(
         _result(account),
         element("p", SIGNED if account.keyed else UNSIGNED),
         element("p", "This page proves nothing by itself: anyone can write a page. To see for yourself:"),
@@ -45,7 +45,7 @@ def verified(account: Account) -> Html:
 
 
 def _result(account: Account) -> Html:
-    """Return what `verify` said; a failure is told as an alarm, in words and in colour."""
+    """Return the result of `verify`; a failure is an alarm, in words and in colour."""
     if account.problem:
         sad = element("p", element("strong", "The ledger is NOT sound.", class_="bad"))
         lines = [element("p", one_line(line, 600)) for line in account.problem.splitlines() if line.strip()]
@@ -67,16 +67,16 @@ def _code(account: Account) -> str:
 
 def limits(account: Account) -> Html:
     """Return the chapter about what is not promised."""
-    said = [_unit(account), _rows(account)]
+    text = [_unit(account), _rows(account)]
     if account.outside == "clip":
-        said.append(
+        text.append(
             "Numbers beyond the declared bounds count as the nearest cell: the promise is about those."
         )
-    said += (
+    text += (
         [GROUPS] if account.policy is None or account.policy.rows_public else []
     )  # else two steps lead there
-    said += [*LIMITS, _others(account)]
-    return element("ul", *(element("li", each) for each in said))
+    text += [*LIMITS, _others(account)]
+    return element("ul", *(element("li", each) for each in text))
 
 
 def _unit(account: Account) -> str:
@@ -102,5 +102,5 @@ def _others(account: Account) -> str:
         return "Each dataset name has a budget of its own: the same rows under another name would have two."
     names = ", ".join(one_line(name, 60) for name in account.others[:NAMED])
     more = f" and {len(account.others) - NAMED:,} more" if len(account.others) > NAMED else ""
-    told = "Each dataset name has a budget of its own. Those of the same people add up; this ledger also has"
-    return f"{told} {names}{more}."
+    words = "Each dataset name has a budget of its own. Those of the same people add up; this ledger also has"
+    return f"{words} {names}{more}."

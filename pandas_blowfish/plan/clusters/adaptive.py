@@ -14,7 +14,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, each_run
-from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, shared
+from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, share_variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from
 from pandas_blowfish.plan.scales import Scales, variance
@@ -185,7 +185,7 @@ class Adaptive(InRounds, Synopsis):
     @property
     def size_variance(self) -> float:
         """Return the variance of a cluster's size, if all are of one size and the first boxes are right."""
-        return shared(variance(self.round_scales[0]), 2 ** sum(self.halved[0]), self.space.k)
+        return share_variance(variance(self.round_scales[0]), 2 ** sum(self.halved[0]), self.space.k)
 
     def cuts(self, number: int) -> tuple[int, ...]:
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
@@ -197,13 +197,13 @@ class Adaptive(InRounds, Synopsis):
             return self.known
         chosen = np.arange(math.prod(self.cuts(0)))
         for number, noisy in enumerate(values[1:]):
-            chosen = self.children(number, chosen[self.going_on(number, noisy)])
+            chosen = self.children(number, chosen[self.boxes_to_halve(number, noisy)])
         number = len(values) - 1
         if number == len(self.halved) or not len(chosen):
             return None
         return self._boxes(number, chosen)
 
-    def going_on(self, number: int, noisy: Ints) -> Ints:
+    def boxes_to_halve(self, number: int, noisy: Ints) -> Ints:
         """Return which boxes of a round are halved again, by their noisy counts."""
         if number + 1 == len(self.halved):
             return np.zeros(0, dtype=np.int64)
@@ -239,7 +239,7 @@ class Adaptive(InRounds, Synopsis):
 
         return solve_adaptive(self, values, post, known)
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what all rounds lose at most over a wider graph."""
         if not still_exact(self.space.whole, self.known.exact, graph):
             return None

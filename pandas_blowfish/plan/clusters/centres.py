@@ -28,11 +28,11 @@ def require_clusters() -> None:
         raise MissingPackageError("scikit-learn", 'pip install "pandas-blowfish[kmeans]"') from None
 
 
-def clustered(points: Floats, weights: Floats, k: int) -> tuple[Floats, Ints]:
+def cluster_points(points: Floats, weights: Floats, k: int) -> tuple[Floats, Ints]:
     """Return k centres, and the nearest of each point.
 
     Weighted k-means++ with restarts, always the same ones, in one thread: what is measured next may depend on
-    the result (`strategy.whole`), so it must be a function of the points and weights alone.
+    the result (`Whole`), so it must be a function of the points and weights alone.
 
     Args:
         points: Different points, at least k of them.
@@ -42,7 +42,7 @@ def clustered(points: Floats, weights: Floats, k: int) -> tuple[Floats, Ints]:
 
     Examples:
         >>> points = np.array([[0.0], [1.0], [9.0]])
-        >>> centres, nearest = clustered(points, np.array([1.0, 1.0, 4.0]), 2)
+        >>> centres, nearest = cluster_points(points, np.array([1.0, 1.0, 4.0]), 2)
         >>> sorted(centres.ravel().tolist())
         [0.5, 9.0]
     """

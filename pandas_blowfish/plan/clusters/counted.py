@@ -66,7 +66,7 @@ class Counted(InRounds, Synopsis):
         """Return the number of rows as the count has it, at least 1."""
         return max(int(noisy[0]), 1)
 
-    def chosen(self, noisy: Ints) -> Synopsis:
+    def choose_synopsis(self, noisy: Ints) -> Synopsis:
         """Return the synopsis that follows a noisy count."""
         return self.suited(self.rows(noisy))
 
@@ -74,7 +74,7 @@ class Counted(InRounds, Synopsis):
         """Return the count, then what suits it, in one round or several."""
         if not values:
             return self.count
-        return self.chosen(values[0]).next_round(values[1:])
+        return self.choose_synopsis(values[0]).next_round(values[1:])
 
     @property
     def proof(self) -> str:
@@ -121,7 +121,7 @@ class Counted(InRounds, Synopsis):
         """Return None: what follows depends on the noisy count."""
         del edges
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return None: what is measured depends on the count."""
         del graph
         return None
@@ -129,4 +129,4 @@ class Counted(InRounds, Synopsis):
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the clusters that the synopsis gives which followed the count."""
         first = len(self.count.scales)
-        return self.chosen(values[:first]).solve(values[first:], post=post, known=known)
+        return self.choose_synopsis(values[:first]).solve(values[first:], post=post, known=known)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, shared
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid(Synopsis):
+class GridCounts(Synopsis):
     """Counts of a grid's bins; centres are made of the noisy counts alone.
 
     Attributes:
@@ -58,7 +58,7 @@ class Grid(Synopsis):
         epsilon: Fraction,
         distortion: float,
         classes: Sequence[Ints] | None = None,
-    ) -> Grid:
+    ) -> GridCounts:
         """Return the counts of a grid under a graph projected on the space's columns.
 
         Args:
@@ -75,7 +75,7 @@ class Grid(Synopsis):
         else:
             marks = [cut_inside(own, many) for own, many in zip(classes, bins, strict=True)]
         form = {"bins": list(bins), "inside": classes is not None}
-        counts = Identity.build(graph, space.binned(marks), epsilon)
+        counts = Identity.build(graph, space.tally_bins(marks), epsilon)
         return cls(space, tuple(marks), counts, form, distortion)
 
     @property
@@ -96,7 +96,7 @@ class Grid(Synopsis):
     @property
     def size_variance(self) -> float:
         """Return the variance of a cluster's size, if all are of one size."""
-        return shared(variance(self.queries.scale), int(np.prod(self.bins)), self.space.k)
+        return share_variance(variance(self.queries.scale), int(np.prod(self.bins)), self.space.k)
 
     def points(self) -> Floats:
         """Return the middle of each bin of one group, in distances."""
@@ -108,7 +108,7 @@ class Grid(Synopsis):
 
         return solve_grid(self, values, post, known)
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what the histogram loses at most over a wider graph."""
         return self.queries.worst_case(graph).loss
 

@@ -14,7 +14,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
 from pandas_blowfish.plan.clusters.counted import SHARE, Counted
-from pandas_blowfish.plan.clusters.grid import Grid
+from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.resolution import (
     EXACTLY,
     MAX_BINS,
@@ -39,7 +39,7 @@ from pandas_blowfish.policy.policy import Policy
 MAX_TABLE = 1 << 22  # bins that rows are counted in
 MAX_NODES = 16  # soft ones of a column
 MAX_SOFT, MAX_STOPS = 4, 10**5  # columns, and cells of one, for which soft bins are considered
-NAMES = (Grid.name, Soft.name, Adaptive.name, Whole.name)
+NAMES = (GridCounts.name, Soft.name, Adaptive.name, Whole.name)
 FINER = 1.4  # times that bins may be narrower where the totals of classes are exact
 FEWER = 4  # times the usual number of bins that these may be
 USUAL = 10_000  # rows, where nobody says how many
@@ -101,9 +101,9 @@ class Clustering(Question):
         found: Any
         if "usual" in form:
             found = replace(self, usual=int(form["usual"]))._counted(policy, epsilon, form["strategy"])
-        elif strategy == Grid.name:
+        elif strategy == GridCounts.name:
             classes = self._classes(policy) if form["inside"] else None
-            found = Grid.build(graph, self.space, tuple(form["bins"]), epsilon, math.nan, classes)
+            found = GridCounts.build(graph, self.space, tuple(form["bins"]), epsilon, math.nan, classes)
         elif strategy == Soft.name:
             nodes, known = tuple(form["nodes"]), self._known(policy)
             found = Soft.build(policy, self.space, known, nodes, int(form["parts"]), epsilon)
@@ -133,7 +133,7 @@ class Clustering(Question):
         most = max(4 * math.ceil(MAX_TOTAL / left), 0 if whole is None else whole.largest)
         suited = lru_cache(maxsize=16)(partial(self._best, policy, left, strategy))
         cells = [np.arange(many) for many in self.space.cells]
-        change = tally_sensitivity(graph, self.space.binned(cells))
+        change = tally_sensitivity(graph, self.space.tally_bins(cells))
         return Counted(self.space, count, suited, self.usual, most, change, strategy, expected)
 
     def _best(self, policy: Policy, epsilon: Fraction, strategy: str, rows: int) -> Synopsis:
@@ -149,7 +149,7 @@ class Clustering(Question):
         change = tally_sensitivity(graph, space.cut(finest))
         signal = each * 2 * _finite(epsilon) / float(change) if change else EXACTLY
         found: list[Any] = []
-        if auto or strategy == Grid.name:
+        if auto or strategy == GridCounts.name:
             bins = grid_bins(space.cells, space.spans, space.k, signal, self._most)
             expected = grid_excess(np.array(bins), space.spans, space.k, signal)
             found.append(self._grid(policy, bins, epsilon, expected))
@@ -171,16 +171,16 @@ class Clustering(Question):
                 found.append(replace(whole, distortion=expected))
         return found
 
-    def _grid(self, policy: Policy, bins: tuple[int, ...], epsilon: Fraction, expected: float) -> Grid:
+    def _grid(self, policy: Policy, bins: tuple[int, ...], epsilon: Fraction, expected: float) -> GridCounts:
         """Return a grid, cut inside the classes that edges do not leave where there are fewer of these."""
         graph, classes = policy.graph.project(self.columns), self._classes(policy)
         inside = [1] * len(bins) if classes is None else [int(own.max()) + 1 for own in classes]
         if classes is None or max(inside) == 1 or any(a > b for a, b in zip(inside, bins, strict=True)):
-            return Grid.build(graph, self.space, bins, epsilon, expected)
+            return GridCounts.build(graph, self.space, bins, epsilon, expected)
         each = tuple(math.ceil(FINER * many / own) for many, own in zip(bins, inside, strict=True))
         if math.prod(many * own for many, own in zip(each, inside, strict=True)) > FEWER * self._most:
-            return Grid.build(graph, self.space, bins, epsilon, expected)
-        return Grid.build(graph, self.space, each, epsilon, expected, classes)
+            return GridCounts.build(graph, self.space, bins, epsilon, expected)
+        return GridCounts.build(graph, self.space, each, epsilon, expected, classes)
 
     def _classes(self, policy: Policy) -> list[Ints] | None:
         """Return for each column the classes of cells that edges do not leave; None where one is no run."""

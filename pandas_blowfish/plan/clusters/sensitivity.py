@@ -55,11 +55,11 @@ def hats(nodes: int, parts: int) -> Ints:
     return np.asarray(np.maximum(parts - away, 0))
 
 
-def moved(one: Ints, two: Ints, parts: int) -> Ints:
+def count_moved(one: Ints, two: Ints, parts: int) -> Ints:
     """Return how many of the parts of a row change their node when it goes from one stop to another.
 
     Examples:
-        >>> moved(np.array([1, 1, 1]), np.array([2, 3, 5]), 2).tolist()
+        >>> count_moved(np.array([1, 1, 1]), np.array([2, 3, 5]), 2).tolist()
         [1, 1, 2]
     """
     low, high = np.minimum(one, two), np.maximum(one, two)
@@ -89,9 +89,9 @@ def soft_change(
                   that leaves P. Else the change is 2 (P - sum_c min(u_c, v_c)), u and v the products of what
                   both ends count along each column, and a sum of minima of products is at least the product
                   of the columns' sums of minima L_a - t_a. Along one column t is largest for the furthest
-                  neighbour, as `moved` never falls when its ends move apart; blocks move by themselves, the
-                  `limit` blocks that keep the least at once. From a node, where u is a single product, the
-                  two are equal.
+                  neighbour, as `count_moved` never falls when its ends move apart; blocks move by themselves,
+                  the `limit` blocks that keep the least at once. From a node, where u is a single product,
+                  the two are equal.
         Checked:  tests/plan/clusters/test_sensitivity.py::test_bounds_enumeration,
                   tests/plan/clusters/test_sensitivity.py::test_attained_on_even_columns
     """
@@ -146,7 +146,9 @@ def _kept(block: Block, every: dict[str, tuple[Ints, int]]) -> int:
         for axis, (stop, parts) in enumerate(columns):
             one, two = stop[ends[0][axis]], stop[ends[1][axis]]
             counted = (one >= 0) & (two >= 0)
-            stays *= np.where(counted, parts - moved(np.maximum(one, 0), np.maximum(two, 0), parts), parts)
+            stays *= np.where(
+                counted, parts - count_moved(np.maximum(one, 0), np.maximum(two, 0), parts), parts
+            )
         return int(stays.min(initial=math.prod(parts for _, parts in columns)))
     return math.prod(
         every[name][1] - _along(block.project([name]).graph, *every[name]) for name in block.columns
@@ -157,7 +159,7 @@ def _along(graph: SecretGraph, stop: Ints, parts: int) -> int:
     """Return the most parts that change their node when one column moves along an edge."""
     furthest = graph.furthest(stop)
     counted = stop >= 0
-    return int(moved(stop[counted], furthest[counted], parts).max(initial=0))
+    return int(count_moved(stop[counted], furthest[counted], parts).max(initial=0))
 
 
 def _by_distance(stop: Ints, parts: int) -> Ints:
@@ -166,7 +168,7 @@ def _by_distance(stop: Ints, parts: int) -> Ints:
     for far in range(1, len(stop)):
         low, high = stop[:-far], stop[far:]
         counted = (low >= 0) & (high >= 0)
-        found[far] = moved(low[counted], high[counted], parts).max(initial=0)
+        found[far] = count_moved(low[counted], high[counted], parts).max(initial=0)
         if found[far] == parts:
             found[far:] = parts
             break

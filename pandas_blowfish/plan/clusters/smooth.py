@@ -13,7 +13,7 @@ TIMES = 5  # that neighbours are averaged
 MAX_NARROW = 1 << 16
 
 
-def smoothed(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
+def smooth_counts(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
     """Return counts of bins half as wide along each axis, smooth across wide bins; their sums stay.
 
     Rows in a wide bin lie rather where its neighbours are full. Each pass averages neighbours, then makes the
@@ -21,7 +21,7 @@ def smoothed(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
     do axes whose bins cannot be cut in two, if `cells` says how many cells there are along each.
 
     Examples:
-        >>> smoothed(np.array([0.0, 4.0, 8.0])).round(2).tolist()
+        >>> smooth_counts(np.array([0.0, 4.0, 8.0])).round(2).tolist()
         [0.0, 0.0, 1.37, 2.63, 3.71, 4.29]
     """
     cut = [many > 1 for many in counts.shape]
@@ -42,11 +42,11 @@ def smoothed(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
     return fine
 
 
-def narrowed(places: Floats, parts: int) -> Floats:
+def split_middles(places: Floats, parts: int) -> Floats:
     """Return the middles of narrower bins from those of wide ones, which are about even.
 
     Examples:
-        >>> narrowed(np.array([2.0, 6.0]), 2).tolist()
+        >>> split_middles(np.array([2.0, 6.0]), 2).tolist()
         [1.0, 3.0, 5.0, 7.0]
     """
     if parts == 1 or len(places) == 1:
@@ -81,7 +81,7 @@ LEAST = 12  # narrow bins of a column, if it has so many cells
 MAX_NARROW_SHARPEN = 1 << 15
 
 
-def sharpened(soft: Floats, hats: Sequence[Floats]) -> Floats:
+def sharpen(soft: Floats, hats: Sequence[Floats]) -> Floats:
     """Return counts of narrow bins whose softened counts are near those given.
 
     Richardson-Lucy steps from even counts: each compares what the narrow bins would look like with the soft
@@ -93,7 +93,7 @@ def sharpened(soft: Floats, hats: Sequence[Floats]) -> Floats:
 
     Examples:
         >>> even = np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
-        >>> sharpened(np.array([6.0, 0.0]), [even]).round(3).tolist()
+        >>> sharpen(np.array([6.0, 0.0]), [even]).round(3).tolist()
         [6.0, 0.0, 0.0]
     """
     shape = tuple(each.shape[1] for each in hats)
@@ -101,9 +101,9 @@ def sharpened(soft: Floats, hats: Sequence[Floats]) -> Floats:
     if not soft.any():
         return found
     for _ in range(STEPS):
-        seen = through(found, hats)
+        seen = map_axes(found, hats)
         ratio = np.divide(soft, seen, out=np.zeros_like(soft), where=seen > 1e-12 * float(soft.max()))
-        found = found * through(ratio, [each.T for each in hats])
+        found = found * map_axes(ratio, [each.T for each in hats])
     return found
 
 
@@ -137,7 +137,7 @@ def shares(places: Floats, low: float, high: float, nodes: int) -> Floats:
     return np.asarray(np.maximum(1.0 - np.abs(along[None, :] - np.arange(nodes)[:, None]), 0.0))
 
 
-def through(counts: Floats, maps: Sequence[Floats]) -> Floats:
+def map_axes(counts: Floats, maps: Sequence[Floats]) -> Floats:
     """Return counts mapped along each axis, by a matrix each."""
     for each in maps:  # the first axis left is mapped, and comes last
         counts = np.tensordot(counts, each, axes=(0, 1))

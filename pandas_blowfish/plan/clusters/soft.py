@@ -14,9 +14,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
 from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import sparse_from
+from pandas_blowfish.plan.query_rows import every_column, sparse_from
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
@@ -62,7 +62,7 @@ class SoftBins(OneTable):
     def tally(self) -> Tally:
         """Return counts of rows by the stops they stand at."""
         pairs = zip(self.space.places, self.nodes, strict=True)
-        return self.space.binned([stops(places, many, self.parts) for places, many in pairs])
+        return self.space.tally_bins([stops(places, many, self.parts) for places, many in pairs])
 
     @property
     def total(self) -> int:
@@ -186,7 +186,7 @@ class Soft(Synopsis):
     @property
     def size_variance(self) -> float:
         """Return the variance of a cluster's size, if all are of one size."""
-        return shared(
+        return share_variance(
             variance(self.queries.scale) / self.queries.total**2, math.prod(self.queries.nodes), self.space.k
         )
 
@@ -206,7 +206,7 @@ class Soft(Synopsis):
 
         return solve_soft(self, values, post, known)
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a wider graph: as if every move changed all parts."""
         whole = self.space.whole
         if not still_exact(whole, self.queries.known.exact, graph):

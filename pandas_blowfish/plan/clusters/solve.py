@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.adaptive import Adaptive, HalvedBoxes
-from pandas_blowfish.plan.clusters.centres import clustered, nearest
-from pandas_blowfish.plan.clusters.grid import Grid
-from pandas_blowfish.plan.clusters.smooth import narrow_bins, narrowed, shares, sharpened, smoothed, through
+from pandas_blowfish.plan.clusters.centres import cluster_points, nearest
+from pandas_blowfish.plan.clusters.grid import GridCounts
+from pandas_blowfish.plan.clusters.smooth import (
+    map_axes,
+    narrow_bins,
+    shares,
+    sharpen,
+    smooth_counts,
+    split_middles,
+)
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
 from pandas_blowfish.plan.clusters.whole import PartSums, Whole
@@ -20,13 +27,13 @@ from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.sensitivity import ExactParts
-from pandas_blowfish.plan.shape.simplex import exact_totals, pinned, projected, shape
+from pandas_blowfish.plan.shape.simplex import exact_totals, pin, project, shape
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.tables.solve import solve_counts
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class LeafBoxes:
     """Boxes that were not halved again, of all groups.
 
     Attributes:
@@ -47,7 +54,7 @@ class Leaves:
     spread: list[Floats]
     known: Ints
 
-    def shaped(self, exact: ExactParts) -> Floats:
+    def shape_counts(self, exact: ExactParts) -> Floats:
         """Return non-negative counts that add up to the numbers of rows of groups, as estimated or exact."""
         labels, _ = exact_totals(exact.alone, exact.total_of, np.zeros(0, dtype=np.int64))
         of = np.where(labels < 0, labels.max(initial=-1) + 1 + np.arange(len(labels)), labels)[self.group]
@@ -84,7 +91,7 @@ class Leaves:
         return found
 
 
-def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
+def find_leaves(adaptive: Adaptive, values: Ints) -> LeafBoxes:
     """Return the boxes that were not halved again, estimated by least squares over all rounds.
 
     From the last round up a box's own count and the sum of its halves are averaged by their variances; from
@@ -92,7 +99,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     """
     steps, exact = rounds(adaptive, values), adaptive.known.exact
     known, levels = steps[0][1], [(step, noisy) for step, noisy in steps[1:] if isinstance(step, HalvedBoxes)]
-    goes = [adaptive.going_on(number, noisy) for number, (_, noisy) in enumerate(levels)]
+    goes = [adaptive.boxes_to_halve(number, noisy) for number, (_, noisy) in enumerate(levels)]
     parents = [
         np.repeat(each, len(levels[n + 1][1]) // max(len(each), 1)) for n, each in enumerate(goes[:-1])
     ]
@@ -109,7 +116,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
         spread[number][halved] *= 1 - share
     total_of, totals = exact_totals(exact.alone, exact.total_of, known)
     of = total_of[levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))]
-    found[0] = pinned(found[0], of, totals, spread[0])
+    found[0] = pin(found[0], of, totals, spread[0])
     for number, parent in enumerate(parents):
         sums, wide = (
             np.bincount(parent, each, len(found[number])) for each in (found[number + 1], spread[number + 1])
@@ -124,7 +131,7 @@ def leaves(adaptive: Adaptive, values: Ints) -> Leaves:
     first = levels[0][0].chosen // int(np.prod(levels[0][0].coarse[1:]))
     alone = np.where(exact.alone[first], of, -1)
     every = np.concatenate(group), np.concatenate(points), np.concatenate(counts)
-    return Leaves(every[0], every[1], every[2], left, parents, spread, alone)
+    return LeafBoxes(every[0], every[1], every[2], left, parents, spread, alone)
 
 
 SMALL = 1e-4  # of the fullest narrow bin: what is less is no rows
@@ -144,7 +151,7 @@ class Clustered(Solved):
 
 
 @dataclass(frozen=True, eq=False)
-class Lot:
+class GroupClusters:
     """One group's clusters before they are put in order, in distances."""
 
     centres: Floats
@@ -152,7 +159,7 @@ class Lot:
     variances: Floats
 
 
-def _ordered(space: Space, lots: list[Lot]) -> Clustered:
+def _ordered(space: Space, lots: list[GroupClusters]) -> Clustered:
     """Return the groups' clusters one after another, the largest of each group first."""
     centres, sizes, spread = [], [], []
     longest = np.array([places[-1] for places in space.places])
@@ -165,28 +172,28 @@ def _ordered(space: Space, lots: list[Lot]) -> Clustered:
     return Clustered(np.concatenate(sizes), (0.0, 0.0), None, np.concatenate(centres), np.concatenate(spread))
 
 
-def solve_grid(measurement: Grid, values: Ints, post: bool | str, given: Given | None) -> Clustered:
+def solve_grid(measurement: GridCounts, values: Ints, post: bool | str, given: Given | None) -> Clustered:
     """Return clusters of the bins of a grid, smoothed."""
     space, own = measurement.space, measurement.queries
     plain = solve_counts(own, values, False, given).answers
     if given is not None and given.over(own.tally):
         counts = solve_counts(own, values, True, given).answers
     else:
-        counts = projected(plain, own.parts.total_of, ~own.parts.alone, space.lots)
+        counts = project(plain, own.parts.total_of, ~own.parts.alone, space.lots)
     counts = counts.reshape(space.lots, *measurement.bins)
     noise, points = variance(own.scale), measurement.points()
     axes, found = space.centres(measurement.marks), []
     open_, pinned = ((each).reshape(space.lots, -1) for each in (~own.parts.alone, own.parts.total_of >= 0))
     for lot in range(space.lots):
-        dealt = smoothed(counts[lot], space.cells)
+        dealt = smooth_counts(counts[lot], space.cells)
         parts = [a // b for a, b in zip(dealt.shape, measurement.bins, strict=True)]
-        narrow = [narrowed(axis, many) for axis, many in zip(axes, parts, strict=True)]
-        centres, _ = clustered(points_of(narrow), dealt.ravel(), space.k)
+        narrow = [split_middles(axis, many) for axis, many in zip(axes, parts, strict=True)]
+        centres, _ = cluster_points(points_of(narrow), dealt.ravel(), space.k)
         of = nearest(points, centres)
         many = _sums(of, open_[lot], space.k)
         spread = noise * many * (1 - many / max(float(many.sum()), 1.0) * pinned[lot].any())
         sizes = _sums(of, plain.reshape(space.lots, -1)[lot], space.k)
-        found.append(Lot(centres, _shaped(sizes, post), spread))
+        found.append(GroupClusters(centres, _shaped(sizes, post), spread))
     return _ordered(space, found)
 
 
@@ -198,9 +205,9 @@ def solve_soft(measurement: Soft, values: Ints, post: bool | str, given: Given |
     many = int(np.prod(nodes))
     noisy = values[: many * space.lots] / soft.total
     total_of, totals = exact_totals(exact.alone, exact.total_of, values[len(noisy) :])
-    plain = pinned(noisy, np.repeat(total_of, many), totals)
+    plain = pin(noisy, np.repeat(total_of, many), totals)
     occupied = np.repeat(~soft.empty, many)
-    counts = projected(plain, np.repeat(total_of, many), occupied, space.lots).reshape(space.lots, *nodes)
+    counts = project(plain, np.repeat(total_of, many), occupied, space.lots).reshape(space.lots, *nodes)
     bins = narrow_bins(nodes, space.cells)
     runs = [each_run(cells, own) for cells, own in zip(space.cells, bins, strict=True)]
     axes = space.centres(runs)
@@ -212,38 +219,38 @@ def solve_soft(measurement: Soft, values: Ints, post: bool | str, given: Given |
     noise = variance(soft.scale) / soft.total**2
     found = []
     for lot in range(space.lots):
-        narrow = sharpened(counts[lot], maps)
+        narrow = sharpen(counts[lot], maps)
         kept = np.where(narrow > SMALL * narrow.max(), narrow, 0.0).ravel()
-        centres, of = clustered(points, kept, space.k)
+        centres, of = cluster_points(points, kept, space.k)
         near = nearest(nodes_at, centres)
         part = (near == np.arange(space.k)[:, None]).astype(np.float64)
         count = part.sum(axis=1)
-        seen = through(narrow, maps).ravel()
+        seen = map_axes(narrow, maps).ravel()
         inside = [
-            through(np.where((of == j).reshape(bins), narrow, 0.0), maps).ravel() for j in range(space.k)
+            map_axes(np.where((of == j).reshape(bins), narrow, 0.0), maps).ravel() for j in range(space.k)
         ]
         np.divide(np.stack(inside), seen, out=part, where=seen > SMALL * seen.max())  # of each node's rows
         even = (part**2).sum(axis=1) - (total_of[lot] >= 0) * part.sum(axis=1) ** 2 / many
         least = count * (1 - (total_of[lot] >= 0) * count / many)
         sizes = part @ plain.reshape(space.lots, -1)[lot]
-        found.append(Lot(centres, _shaped(sizes, post), noise * np.maximum(even, least)))
+        found.append(GroupClusters(centres, _shaped(sizes, post), noise * np.maximum(even, least)))
     return _ordered(space, found)
 
 
 def solve_adaptive(measurement: Adaptive, values: Ints, post: bool | str, given: Given | None) -> Clustered:
     """Return clusters of the boxes that were not halved again."""
     del given  # boxes may be halved across what a fact tells
-    space, boxes = measurement.space, leaves(measurement, values)
-    counts = boxes.shaped(measurement.known.exact)
+    space, boxes = measurement.space, find_leaves(measurement, values)
+    counts = boxes.shape_counts(measurement.known.exact)
     centres, cluster = [], np.zeros(len(counts), dtype=np.int64)
     for lot in range(space.lots):
         mine = np.flatnonzero(boxes.group == lot)
-        own, cluster[mine] = clustered(boxes.points[mine], counts[mine], space.k)
+        own, cluster[mine] = cluster_points(boxes.points[mine], counts[mine], space.k)
         centres.append(own)
     number = boxes.group * space.k + cluster
     sizes = _sums(number, boxes.counts, space.lots * space.k).reshape(space.lots, -1)
     spread = boxes.variances(cluster, space.lots, space.k)
-    found = [Lot(c, _shaped(s, post), v) for c, s, v in zip(centres, sizes, spread, strict=True)]
+    found = [GroupClusters(c, _shaped(s, post), v) for c, s, v in zip(centres, sizes, spread, strict=True)]
     return _ordered(space, found)
 
 
@@ -277,14 +284,14 @@ def solve_whole(measurement: Whole, values: Ints, post: bool | str, given: Given
     left, found = (away - far) * rows, []
     for own, (places, weights, _), label in zip(counts.reshape(space.lots, -1), dealt, parts, strict=True):
         moved = np.clip(places + far[label], low, high)
-        centres, of = clustered(moved, weights, space.k)
+        centres, of = cluster_points(moved, weights, space.k)
         share = np.zeros((space.k, step.many))
         np.add.at(share, (of, label), weights)
         many = np.maximum(share.sum(axis=1), 1.0)[:, None]
         share /= rows.ravel()
         error = np.sqrt((share**2).sum(axis=1))[:, None] * measurement.errors / many
         centres = np.clip(centres + _believed(share @ left / many, error, prior, sides), low, high)
-        found.append(Lot(centres, _sums(nearest(points, centres), own, space.k), np.zeros(space.k)))
+        found.append(GroupClusters(centres, _sums(nearest(points, centres), own, space.k), np.zeros(space.k)))
     return _ordered(space, found)
 
 
@@ -295,11 +302,11 @@ def _dealt(measurement: Whole, counts: Ints) -> tuple[Floats, Floats, Ints]:
     number = np.arange(own.size).reshape(own.shape)
     if any((np.diff(marks) < 0).any() for marks in measurement.marks):
         return points_of(axes), own.ravel(), number.ravel()
-    dealt = smoothed(own)
+    dealt = smooth_counts(own)
     parts = [a // b for a, b in zip(dealt.shape, own.shape, strict=True)]
     for axis, many in enumerate(parts):
         number = np.repeat(number, many, axis=axis)
-    narrow = [narrowed(axis, many) for axis, many in zip(axes, parts, strict=True)]
+    narrow = [split_middles(axis, many) for axis, many in zip(axes, parts, strict=True)]
     return points_of(narrow), dealt.ravel(), number.ravel()
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.lattice import representative
-from pandas_blowfish.plan.linear.line_sums import numbered
+from pandas_blowfish.plan.linear.line_sums import number_answers
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
@@ -51,7 +51,7 @@ class Space:
     @cached_property
     def index(self) -> pd.Index[Any]:
         """Return the index of the answers: groups outermost, then the number of the cluster."""
-        return numbered(self.whole.binnings[: self.groups], self.k, "cluster")
+        return number_answers(self.whole.binnings[: self.groups], self.k, "cluster")
 
     @cached_property
     def ends(self) -> tuple[tuple[int, int], ...]:
@@ -105,9 +105,9 @@ class Space:
 
     def cut(self, bins: Sequence[int]) -> Tally:
         """Return counts of a grid: each column's cells cut into so many runs of equal length."""
-        return self.binned([each_run(cells, many) for cells, many in zip(self.cells, bins, strict=True)])
+        return self.tally_bins([each_run(cells, many) for cells, many in zip(self.cells, bins, strict=True)])
 
-    def binned(self, labels: Sequence[Ints]) -> Tally:
+    def tally_bins(self, labels: Sequence[Ints]) -> Tally:
         """Return counts of bins: for each column those of its cells from the first to the last that pass."""
         own = []
         for attribute, (first, last), marks in zip(self.attributes, self.ends, labels, strict=True):

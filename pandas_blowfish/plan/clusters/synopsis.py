@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneRound, Round
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -111,7 +110,7 @@ class Synopsis(OneRound, ABC):
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return what is lost over a graph that holds all edges this was planned under."""
-        return WorstCase.or_exact(self.closed(graph))
+        return WorstCase.or_exact(self.bound_loss(graph))
 
     def figures(self) -> dict[str, float]:
         """Return the error of sizes, and what is expected to be added to squared distances."""
@@ -129,7 +128,7 @@ class Synopsis(OneRound, ABC):
         """Return the clusters of every group."""
 
     @abstractmethod
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a graph that holds all edges this was planned under.
 
         None where an exact row may change.
@@ -182,22 +181,6 @@ class Stack:
         return every_column(self, self.domain, len(self.scales.values) * self.domain.size)
 
 
-def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
-    """Return the query rows of a round x all cells of a domain, scipy sparse, refused beyond 10^6 non-zeros.
-
-    Args:
-        step: The round.
-        domain: Its columns.
-        nonzeros: How many non-zeros there are at most.
-    """
-    if nonzeros > MAX_NONZEROS:
-        fix = "plan fewer cells to look at it."
-        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
-    codes = np.unravel_index(np.arange(domain.size), domain.shape)
-    cells = Cells.present(dict(zip(domain.columns, codes, strict=True)), domain.size)
-    return step.columns(cells).tocsr()
-
-
-def shared(variance: float, bins: int, k: int) -> float:
+def share_variance(variance: float, bins: int, k: int) -> float:
     """Return the variance of one of k equal parts of some bins whose total is known."""
     return variance * bins / k * (1 - 1 / k)

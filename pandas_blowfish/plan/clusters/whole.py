@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.clusters.centres import clustered
+from pandas_blowfish.plan.clusters.centres import cluster_points
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.space import Space, points_of
 from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
@@ -123,7 +123,7 @@ class Whole(InRounds, Synopsis):
     def build(cls, policy: Policy, space: Space, epsilon: Fraction, distortion: float) -> Whole | None:
         """Return the pieces that no edge of the policy leaves; None where there are none, or too many."""
         marks = tuple(pieces(policy, space))
-        tally = space.binned(marks)
+        tally = space.tally_bins(marks)
         if tally.size > MAX_PIECES or tally.size // space.lots < space.k:
             return None
         exact = exact_parts(policy.graph.project(space.domain.columns), tally)
@@ -137,7 +137,7 @@ class Whole(InRounds, Synopsis):
     @cached_property
     def tally(self) -> Tally:
         """Return counts of the pieces."""
-        return self.space.binned(self.marks)
+        return self.space.tally_bins(self.marks)
 
     @cached_property
     def known(self) -> Known:
@@ -223,7 +223,7 @@ class Whole(InRounds, Synopsis):
                 label = np.zeros(len(own), dtype=np.int64)
                 label[held] = np.arange(len(held))
             else:
-                label = clustered(points, own.astype(np.float64), min(wanted, MAX_PARTS))[1]
+                label = cluster_points(points, own.astype(np.float64), min(wanted, MAX_PARTS))[1]
             found.append(label + first)
             first += int(label.max()) + 1
         return np.concatenate(found)
@@ -240,7 +240,7 @@ class Whole(InRounds, Synopsis):
 
         return solve_whole(self, values, post, known)
 
-    def closed(self, graph: RecordGraph) -> Fraction | None:
+    def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return None: over more edges the pieces' counts change."""
         del graph
         return None

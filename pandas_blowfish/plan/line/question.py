@@ -22,7 +22,7 @@ from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
@@ -216,7 +216,7 @@ class Spans(Question):
             return self.counts.reread(policy, epsilon, strategy, form)
         asked = self.compact()
         axis = line(policy.graph.project(asked.columns), asked.tally)
-        made = next(each for each in STRATEGIES if each.name == strategy)
+        made: LineBuilder = find_builder(STRATEGIES, strategy)
         return made.reread(asked, axis, epsilon, form)
 
     def only(self, starts: Ints, stops: Ints) -> Spans:
@@ -295,7 +295,7 @@ class Spans(Question):
         prefixes = Spans(self.tally, "prefixes", self.given, self.labels, self.shown)
         each = float(prefixes.variances(spread).sum()) / self.groups
         # the sum over all pairs of positions of Var(P_b - P_a) is (k + 1) sum Var(P) - Var(sum P)
-        whole, follows = spread.weighted(np.arange(k, 0, -1, dtype=np.float64))
+        whole, follows = spread.weigh(np.arange(k, 0, -1, dtype=np.float64))
         whole -= float((follows**2 * spread.cuts()).sum()) / self.groups
         return ((k + 1) * each - whole) / self.per_line
 

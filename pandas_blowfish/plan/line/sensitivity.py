@@ -38,9 +38,9 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
         moves: Which classes edges may join.
     """
     inner = straight(graph.inner if isinstance(graph, WithMissing) else graph)
-    reached = _reached(inner)
+    find_ends = _end_finder(inner)
     kept = marks[: inner.size][marks[: inner.size] >= 0]
-    if reached is None or (kept[1:] < kept[:-1]).any():
+    if find_ends is None or (kept[1:] < kept[:-1]).any():
         return None
     tables = (moves.between, moves.across, moves.leave)
     if graph.size * sum(len(np.unique(table, axis=0)) for table in tables) > MAX_WORK:
@@ -48,15 +48,15 @@ def steps(graph: SecretGraph, marks: Ints, classes: Ints, moves: ClassMoves) -> 
     star = graph.missing_edges() if isinstance(graph, WithMissing) else np.empty((0, 2), dtype=np.int64)
     inside = classes[: inner.size]
     between = np.concatenate(
-        [*_pairs(reached, inside, moves.between), _allowed(star, classes, moves.between)]
+        [*_pairs(find_ends, inside, moves.between), _allowed(star, classes, moves.between)]
     )
-    across = np.concatenate([*_pairs(reached, inside, moves.across), _allowed(star, classes, moves.across)])
+    across = np.concatenate([*_pairs(find_ends, inside, moves.across), _allowed(star, classes, moves.across)])
     still = np.flatnonzero(moves.across_still[classes])
     across = np.concatenate([across, np.column_stack([still, still])])
     leaves = moves.leave_still[classes]
     for start, allowed in _rows(moves.leave):
         here = np.flatnonzero(np.isin(inside, start))
-        leaves[here[reached(here, np.flatnonzero(allowed[inside]))[2]]] = True
+        leaves[here[find_ends(here, np.flatnonzero(allowed[inside]))[2]]] = True
     for one, two in ((star[:, 0], star[:, 1]), (star[:, 1], star[:, 0])):
         leaves[one[moves.leave[classes[one], classes[two]]]] = True
     return LineSteps(_atoms(between, marks), _atoms(across, marks), np.unique(marks[leaves & (marks >= 0)]))
@@ -69,10 +69,10 @@ def straight(graph: SecretGraph) -> SecretGraph:
     return graph
 
 
-Reached = Callable[[Ints, Ints], tuple[Ints, Ints, Mask]]
+EndFinder = Callable[[Ints, Ints], tuple[Ints, Ints, Mask]]
 
 
-def _reached(graph: SecretGraph) -> Reached | None:
+def _end_finder(graph: SecretGraph) -> EndFinder | None:
     """Return a function from cells and targets to the first and last target joined to each cell.
 
     A cell that no target is joined to is its own first and last; the mask tells the others.
@@ -86,10 +86,10 @@ def _reached(graph: SecretGraph) -> Reached | None:
     return None
 
 
-def _in_ball(graph: Ball) -> Reached:
+def _in_ball(graph: Ball) -> EndFinder:
     lower = np.searchsorted(graph.upper, np.arange(graph.size))  # the lowest cell that reaches each
 
-    def reached(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
+    def find_ends(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
         if not len(targets):
             return cells, cells, np.zeros(len(cells), dtype=bool)
         low = np.searchsorted(targets, lower[cells])
@@ -100,14 +100,14 @@ def _in_ball(graph: Ball) -> Reached:
         first, last = np.minimum(low, len(targets) - 1), np.maximum(high, 0)
         return np.where(some, targets[first], cells), np.where(some, targets[last], cells), some
 
-    return reached
+    return find_ends
 
 
-def _in_group(graph: Cliques) -> Reached:
+def _in_group(graph: Cliques) -> EndFinder:
     group = graph.components
     count = int(group.max(initial=-1)) + 1
 
-    def reached(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
+    def find_ends(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
         first, last = np.full(count, graph.size), np.full(count, -1)
         np.minimum.at(first, group[targets], targets)
         np.maximum.at(last, group[targets], targets)
@@ -118,11 +118,11 @@ def _in_group(graph: Cliques) -> Reached:
         low, high = first[group[cells]], last[group[cells]]
         return np.where(some, low, cells), np.where(some, high, cells), some
 
-    return reached
+    return find_ends
 
 
-def _in_list(graph: Explicit) -> Reached:
-    def reached(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
+def _in_list(graph: Explicit) -> EndFinder:
+    def find_ends(cells: Ints, targets: Ints) -> tuple[Ints, Ints, Mask]:
         wanted = np.zeros(graph.size, dtype=bool)
         wanted[targets] = True
         first, last = np.full(graph.size, graph.size), np.full(graph.size, -1)
@@ -134,7 +134,7 @@ def _in_list(graph: Explicit) -> Reached:
         some = last[cells] >= 0
         return np.where(some, first[cells], cells), np.where(some, last[cells], cells), some
 
-    return reached
+    return find_ends
 
 
 def _rows(table: Mask) -> Iterator[tuple[Ints, Mask]]:
@@ -147,12 +147,12 @@ def _rows(table: Mask) -> Iterator[tuple[Ints, Mask]]:
             yield np.flatnonzero(where.reshape(-1) == number), row
 
 
-def _pairs(reached: Reached, classes: Ints, table: Mask) -> Iterator[Ints]:
+def _pairs(find_ends: EndFinder, classes: Ints, table: Mask) -> Iterator[Ints]:
     """Yield, for cells of each class, the first and the last cell they may go to."""
     yield np.empty((0, 2), dtype=np.int64)
     for start, allowed in _rows(table):
         here = np.flatnonzero(np.isin(classes, start))
-        first, last, some = reached(here, np.flatnonzero(allowed[classes]))
+        first, last, some = find_ends(here, np.flatnonzero(allowed[classes]))
         yield np.column_stack([here, first])[some]
         yield np.column_stack([here, last])[some]
 

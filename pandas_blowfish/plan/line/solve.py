@@ -84,7 +84,7 @@ MAX_KNOWN = 512  # known sums
 STEADY = 1e-9  # of the largest variance: what counts as none
 
 
-def conditioned(
+def condition_on(
     measurement: Nested | Tree | Dawa, positions: Floats, system: System
 ) -> tuple[Floats, Floats] | None:
     """Return cumulative counts near the known sums, and the variances they are left with, or None.
@@ -184,7 +184,7 @@ def _agreed(
 ) -> Floats:
     """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
     known = [*families, _exact(measurement, noisy)]
-    found = conditioned(measurement, noisy, System.made(known, noisy[:, 1:].size))
+    found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
     spread: Floats | None = None
     listed = isinstance(measurement, (Tree, Dawa)) and measurement.line.listed is not None

@@ -286,7 +286,7 @@ class Spread:
                 found += 2 * c * d * self.chain.covariance(p, q)
         return found
 
-    def weighted(self, weights: Floats) -> tuple[float, Floats]:
+    def weigh(self, weights: Floats) -> tuple[float, Floats]:
         """Return the variance of a weighted sum of atoms, and how it follows each segment's total."""
         nest, chain = self.nest, self.chain
         each = weights[::-1].copy() if nest.layout.mirrored else weights.astype(float)

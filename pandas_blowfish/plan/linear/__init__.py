@@ -1,1 +1,6 @@
-"""linear."""
+"""Workloads: any whole-number queries over the cells of some columns. Never sees rows.
+
+Cells that no query distinguishes are one atom; strategies measure whole-number rows over atoms. Read
+`question`, then `atoms` and `sensitivity` (how much one edge changes rows), the strategies `atom_rows` with
+`optimise`, and `woven` with `line_sums`, and `estimator` and `solve` (from noisy values to answers).
+"""

@@ -115,7 +115,7 @@ class Linear(OneTable):
         """Return how the rows are made again, or the rows themselves, as plain data."""
         if self.way is not None:
             return dict(self.way)
-        return {"atoms": self.atoms.count, "rows": packed(self.rows)}
+        return {"atoms": self.atoms.count, "rows": pack_rows(self.rows)}
 
     @cached_property
     def noise(self) -> float:
@@ -210,7 +210,7 @@ class Linear(OneTable):
     def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts, clamped to +-2^61."""
         held = self.atoms.counts(counts)
-        return np.concatenate([weighed(self.rows, held), self.atoms.totals(held)])
+        return np.concatenate([multiply_rows(self.rows, held), self.atoms.totals(held)])
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: those of their atoms."""
@@ -253,7 +253,7 @@ def dense(atoms: Atoms, rows: int) -> bool:
     return max(atoms.count, rows) <= MAX_DENSE
 
 
-def weighed(rows: Any, counts: Ints) -> Ints:
+def multiply_rows(rows: Any, counts: Ints) -> Ints:
     """Return whole-number rows (scipy sparse) times counts, clamped to +-2^61.
 
     Proof note:
@@ -316,7 +316,7 @@ def _primitives(rows: Any) -> Any:
         yield columns.astype("<i8").tobytes() + (data // factor).astype("<i8").tobytes(), factor
 
 
-def packed(rows: Any) -> dict[str, Any]:
+def pack_rows(rows: Any) -> dict[str, Any]:
     """Return a sparse matrix of whole numbers as plain data, compressed."""
     rows = rows.tocsr()
     rows.sort_indices()
@@ -328,8 +328,8 @@ def packed(rows: Any) -> dict[str, Any]:
     return kept
 
 
-def unpacked(kept: Mapping[str, Any]) -> Any:
-    """Return the matrix that `packed` described."""
+def unpack_rows(kept: Mapping[str, Any]) -> Any:
+    """Return the matrix that `pack_rows` described."""
     from scipy.sparse import csr_array
 
     begins, columns, numbers = (

@@ -36,7 +36,7 @@ class LineSums(Spans):
     @cached_property
     def index(self) -> pd.Index[Any]:
         """Return the index of all answers: groups outermost, then the number of the query."""
-        return numbered(self.tally.binnings[: self.axis], self.per_line)
+        return number_answers(self.tally.binnings[: self.axis], self.per_line)
 
     def answers(self, positions: Floats) -> Floats:
         """Return the answers from cumulative counts, lines x (size + 1)."""
@@ -73,7 +73,7 @@ class LineSums(Spans):
         moved = abs(by_atom[:, inner] - by_atom[:, inner - 1]).sum(axis=1)
         return np.asarray(np.asarray(moved).ravel() == 0)
 
-    def sampled(self) -> LineSums:
+    def sample(self) -> LineSums:
         """Return few queries with nearly the same mean variance, for searches: all, their factor, or some."""
         from scipy.sparse import csr_array
 
@@ -98,7 +98,7 @@ def weighted_rows(spread: Spread, weights: Floats) -> tuple[Floats, Floats]:
 
     Proof note:
         Requires: as `Spread`.
-        Ensures:  row by row what `Spread.weighted` returns.
+        Ensures:  row by row what `Spread.weigh` returns.
         Because:  it is the same recursion, on all rows at once.
         Checked:  tests/plan/linear/test_line_sums.py::test_rows_are_single_ones
     """
@@ -119,7 +119,7 @@ def weighted_rows(spread: Spread, weights: Floats) -> tuple[Floats, Floats]:
     return rest, np.add.reduceat(follow, nest.blocks.first[:-1], axis=1)
 
 
-def numbered(binnings: Any, many: int, name: str | None = None) -> pd.Index[Any]:
+def number_answers(binnings: Any, many: int, name: str | None = None) -> pd.Index[Any]:
     """Return the index of numbered answers of every group."""
     outer = [binning.index for binning in binnings]
     inner = pd.RangeIndex(many, name=name)

@@ -64,8 +64,8 @@ def optimise(
             if queries is None:
                 continue
             # rows that do not tell all atoms apart are searched among those that tell no more than is asked
-            used = problem.narrowed(queries)
-        values = used.normed(used.values(start))
+            used = problem.narrow_to(queries)
+        values = used.normalise(used.values(start))
         tried.append((used, values, used.error(values)))
     work = max(used.work(values.shape[1]) for used, values, _ in tried)
     most = WORK / (work * len(STAGES))
@@ -92,7 +92,7 @@ def _improved(tried: Tried, steps: int) -> Tried:
     problem, values, least = tried
     best = values
     for bend, power in STAGES:
-        values = problem.normed(_descend(problem, values, bend / values.shape[1], power, steps))
+        values = problem.normalise(_descend(problem, values, bend / values.shape[1], power, steps))
         if (now := problem.error(values)) < least:
             best, least = values, now
     return problem, best, least
@@ -102,12 +102,12 @@ def _descend(problem: Problem, values: Floats, bend: float, power: float, steps:
     """Return values further down."""
     from scipy.optimize import minimize
 
-    def looked(flat: Floats) -> tuple[float, Floats]:
+    def height_and_slope(flat: Floats) -> tuple[float, Floats]:
         height, slope = problem.smooth(flat.reshape(values.shape), bend, power)
         return height, slope.ravel()
 
     options = {"maxiter": steps, "maxcor": MEMORY, "ftol": 1e-9}
-    found = minimize(looked, values.ravel(), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(height_and_slope, values.ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x.reshape(values.shape))
 
 
@@ -167,7 +167,7 @@ class Problem:
         ends = where[pairs]
         return cls(contrast.T @ gram @ contrast, ends[:, 0], ends[:, 1], place, contrast)
 
-    def narrowed(self, queries: Ints) -> Problem:
+    def narrow_to(self, queries: Ints) -> Problem:
         """Return the problem whose rows are combinations of queries."""
         from scipy.linalg import qr
 
@@ -210,7 +210,7 @@ class Problem:
         full = values if self.basis is None else self.basis @ values
         return np.concatenate([full, np.zeros((1, full.shape[1]))])
 
-    def normed(self, values: Floats) -> Floats:
+    def normalise(self, values: Floats) -> Floats:
         """Return values scaled so that the largest change over an edge is 1."""
         full = self._full(values)
         most = 0.0

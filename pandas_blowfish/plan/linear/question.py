@@ -24,10 +24,10 @@ from pandas_blowfish.plan.linear.atom_rows import (
     Linear,
     dense,
     distinct,
-    unpacked,
+    unpack_rows,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
-from pandas_blowfish.plan.linear.line_sums import LineSums, numbered
+from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
 from pandas_blowfish.plan.protocol import Question, Strategy
@@ -80,7 +80,7 @@ class Queries(Question):
     @cached_property
     def index(self) -> pd.Index[Any]:
         """Return the index of the answers: groups outermost, then the number of the query."""
-        return numbered(self.tally.binnings[: self.groups], self.matrix.shape[0])
+        return number_answers(self.tally.binnings[: self.groups], self.matrix.shape[0])
 
     def stated_matrix(self) -> Any:
         """Return the queries as the caller wrote them."""
@@ -138,7 +138,7 @@ class Queries(Question):
             return self._linear(strategy, atoms, _alone(atoms), epsilon, form)
         if isinstance(rows, str):
             return self._linear(strategy, atoms, _counts(atoms, rest=rows == "all atoms"), epsilon, form)
-        return self._linear(strategy, atoms, unpacked(rows), epsilon, None)
+        return self._linear(strategy, atoms, unpack_rows(rows), epsilon, None)
 
     def _atoms(self, policy: Policy) -> Atoms:
         return gather(policy.graph.project(self.tally.domain.columns), self.tally, self.matrix)
@@ -265,7 +265,7 @@ class Queries(Question):
                 groups = [[each for each in layouts if layouts[each] == name] for name in names]
             for some in groups:
                 if some:
-                    layout, weights = search(axis, asked.sampled(), some)
+                    layout, weights = search(axis, asked.sample(), some)
                     name = layouts[layout]
                     yield Woven(name, asked, axis, layout, weights, epsilon, covered)
 

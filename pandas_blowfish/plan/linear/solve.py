@@ -126,7 +126,7 @@ def _agreed(
     counted, size = measurement.measured_atoms, measurement.atoms.count
     if counted is not None:  # what is not counted takes what is left
         return agree(counts, known, positive=positive, spread=np.where(counted, 1.0, LOOSE))
-    system = System.made(known, size)
+    system = System.build(known, size)
     rows = np.append(system.matrix.toarray(), np.zeros((system.many, 1)), axis=1)[:, system.of]
     if positive and size <= MAX_FITTED and len(noisy):
         fit = _fit(measurement, noisy, rows, system.totals)
@@ -149,7 +149,7 @@ def _replaced(measurement: Linear, answers: Floats, known: list[Family]) -> Floa
     """Return answers, those whose queries are multiples of known sums by these."""
     from scipy.sparse import csr_array
 
-    system = System.made(known, measurement.atoms.count)
+    system = System.build(known, measurement.atoms.count)
     rows = csr_array(system.matrix @ indicator(system.of, system.matrix.shape[1]))
     rows.data = np.rint(rows.data).astype(np.int64)
     rows.sort_indices()

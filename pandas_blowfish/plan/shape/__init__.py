@@ -1,1 +1,5 @@
-"""shape."""
+"""Noisy counts made non-negative, monotone and equal to known sums: post-processing. Never sees rows.
+
+Read `solved.py` (what solving returns), `simplex.py` and `monotone.py`, then `system.py` and `agree.py`,
+which move counts as little as possible until their sums are the known ones.
+"""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.system import RIDGE, System, solved
+from pandas_blowfish.plan.shape.system import RIDGE, System, solve_equations
 
 STEPS = 200  # of the search for counts that are not negative
 HALVINGS = 60
@@ -51,7 +51,7 @@ def agree(
     found = counts.astype(np.float64)
     weight = np.ones(len(found)) if spread is None else spread.astype(np.float64)
     families = _settled(found, weight, families, positive=positive)
-    system = System.made(families, len(found))
+    system = System.build(families, len(found))
     free = weight > 0
     if positive:
         found[~free | (system.of < 0)] = np.maximum(found[~free | (system.of < 0)], 0.0)
@@ -65,12 +65,12 @@ def agree(
     return _positive(found, system, weight) if (linear < 0).any() else linear
 
 
-def settled(families: Sequence[Family], size: int) -> Floats:
+def settle_counts(families: Sequence[Family], size: int) -> Floats:
     """Return the counts that known sums settle one by one, NaN for the others.
 
     Examples:
         >>> one, two = np.array([0, 0, 1]), np.array([-1, 0, 0])
-        >>> settled([Family(one, np.array([7, 3])), Family(two, np.array([8]))], 3).tolist()
+        >>> settle_counts([Family(one, np.array([7, 3])), Family(two, np.array([8]))], 3).tolist()
         [2.0, 5.0, 3.0]
     """
     found, weight = np.full(size, np.nan), np.ones(size)
@@ -85,7 +85,7 @@ def _linear(counts: Floats, system: System, weight: Floats) -> Floats:
         gap = system.totals - system.sums(found)
         if float(np.abs(gap).max()) <= system.enough(found):
             break
-        found = found + weight * system.lifted(solved(gram, gap))
+        found = found + weight * system.lift(solve_equations(gram, gap))
     return found
 
 
@@ -95,11 +95,11 @@ def _positive(counts: Floats, system: System, weight: Floats) -> Floats:
     start, heavy = counts[inside], weight[inside]
     own = System(system.of[inside], system.matrix, system.totals)
     full = own.gram(heavy)
-    prices = solved(full, own.totals - own.sums(start))
+    prices = solve_equations(full, own.totals - own.sums(start))
     enough, first = own.enough(np.maximum(start, 0.0)), 0.0
 
     def at(trial: Floats) -> tuple[Floats, float]:
-        each = np.maximum(start + heavy * own.lifted(trial), 0.0)
+        each = np.maximum(start + heavy * own.lift(trial), 0.0)
         return each, float((each**2 / heavy).sum() / 2 - own.totals @ trial)
 
     each, value = at(prices)
@@ -114,7 +114,7 @@ def _positive(counts: Floats, system: System, weight: Floats) -> Floats:
         first = first or worst
         gram = own.gram(heavy * (each > 0))
         size, ease = gram.diagonal(), max(EASE * worst / first, RIDGE)
-        step = solved(gram, gap, ease * np.where(size > 0, size, full.diagonal()))
+        step = solve_equations(gram, gap, ease * np.where(size > 0, size, full.diagonal()))
         slope, length = float(gap @ step), 1.0
         for _ in range(HALVINGS):
             trial, height = at(prices + length * step)

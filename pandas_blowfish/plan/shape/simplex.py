@@ -83,11 +83,11 @@ def exact_totals(alone: Mask, total_of: Ints, known: Ints) -> tuple[Ints, Floats
     return labels, np.maximum(known, 0).astype(np.float64)
 
 
-def pinned(counts: Floats, total_of: Ints, totals: Floats, spread: Floats | None = None) -> Floats:
+def pin(counts: Floats, total_of: Ints, totals: Floats, spread: Floats | None = None) -> Floats:
     """Return counts moved so that they add up to totals, by as much as they vary.
 
     Examples:
-        >>> pinned(np.array([1.0, 2.0, 7.0]), np.array([0, 0, -1]), np.array([5.0])).tolist()
+        >>> pin(np.array([1.0, 2.0, 7.0]), np.array([0, 0, -1]), np.array([5.0])).tolist()
         [2.0, 3.0, 7.0]
     """
     inside = total_of >= 0
@@ -101,7 +101,7 @@ def pinned(counts: Floats, total_of: Ints, totals: Floats, spread: Floats | None
     return moved
 
 
-def projected(counts: Floats, total_of: Ints, noisy: Mask, lots: int) -> Floats:
+def project(counts: Floats, total_of: Ints, noisy: Mask, lots: int) -> Floats:
     """Return the nearest non-negative counts with the same sums.
 
     Where a sum is not exact the noisy one is kept: cutting off negative counts alone would leave all that
@@ -114,7 +114,7 @@ def projected(counts: Floats, total_of: Ints, noisy: Mask, lots: int) -> Floats:
         lots: How many groups there are.
 
     Examples:
-        >>> projected(np.array([4.0, -2.0, 1.0]), np.full(3, -1), np.ones(3, dtype=bool), 1).tolist()
+        >>> project(np.array([4.0, -2.0, 1.0]), np.full(3, -1), np.ones(3, dtype=bool), 1).tolist()
         [3.0, 0.0, 0.0]
     """
     group = np.repeat(np.arange(lots), len(counts) // lots)

@@ -35,7 +35,7 @@ class System:
     totals: Floats
 
     @classmethod
-    def made(cls, families: Sequence[Family], size: int) -> System:
+    def build(cls, families: Sequence[Family], size: int) -> System:
         """Return the equations of all families about so many counts."""
         from scipy.sparse import csr_array, vstack
 
@@ -75,7 +75,7 @@ class System:
         by_group = np.bincount(self.of[inside], counts[inside], self.matrix.shape[1])
         return np.asarray(self.matrix @ by_group)
 
-    def lifted(self, prices: Floats) -> Floats:
+    def lift(self, prices: Floats) -> Floats:
         """Return for each count what the sums it is in add up to, at a price a sum."""
         return np.append(self.turned @ prices, 0.0)[self.of]
 
@@ -102,7 +102,7 @@ def _numbered(key: Ints) -> Ints:
     return (np.cumsum(there) - 1)[key]
 
 
-def solved(gram: Any, gap: Floats, damping: Floats | None = None) -> Floats:
+def solve_equations(gram: Any, gap: Floats, damping: Floats | None = None) -> Floats:
     """Return a solution of symmetric equations, of which some may follow from others.
 
     Args:

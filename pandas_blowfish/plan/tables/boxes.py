@@ -21,7 +21,7 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.tables.ladder import Ladder, filled, ladder, longest
+from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
@@ -79,7 +79,7 @@ class Boxes(Question):
         return self.labels()
 
     @property
-    def seen(self) -> int:
+    def shown_columns(self) -> int:
         """Return how many columns index what is counted: groups and the boxes' own."""
         return self.groups + len(self.starts)
 
@@ -89,13 +89,13 @@ class Boxes(Question):
         binnings = []
         for place, attribute in enumerate(self.domain):
             marks = np.arange(attribute.size)
-            if self.groups <= place < self.seen:
+            if self.groups <= place < self.shown_columns:
                 marks[attribute.cells :] = -1
             binnings.append(Binning(attribute, frozen(marks), pd.RangeIndex(attribute.size)))
-        return Tally(tuple(binnings), self.seen, self.condition)
+        return Tally(tuple(binnings), self.shown_columns, self.condition)
 
     @cached_property
-    def kept(self) -> tuple[NDArray[np.bool_], ...]:
+    def kept_cells(self) -> tuple[NDArray[np.bool_], ...]:
         """Return which cells of each column the filter lets through with some values of the others."""
         sieve, found = self.whole.sieve, []
         for axis, classes in enumerate(sieve.classes):
@@ -107,8 +107,8 @@ class Boxes(Question):
     def atoms(self) -> tuple[Ints, ...]:
         """Return the atom of each cell of each seen column: cells that no box tells apart share one."""
         found = []
-        for place in range(self.seen):
-            kept = self.kept[place]
+        for place in range(self.shown_columns):
+            kept = self.kept_cells[place]
             if place < self.groups:
                 atom = np.cumsum(kept) - 1
             else:
@@ -124,13 +124,13 @@ class Boxes(Question):
         """Return the counts of atoms, all seen columns shown."""
         shown, hidden = [], []
         for place, attribute in enumerate(self.domain):
-            if place < self.seen:
+            if place < self.shown_columns:
                 atom = self.atoms[place]
                 shown.append(Binning(attribute, atom, pd.RangeIndex(int(atom.max(initial=-1)) + 1)))
             else:
                 zeros = frozen(np.zeros(attribute.size, dtype=np.int64))
                 hidden.append(Binning(attribute, zeros, pd.RangeIndex(1)))
-        return Tally((*shown, *hidden), self.seen, self.condition)
+        return Tally((*shown, *hidden), self.shown_columns, self.condition)
 
     @property
     def empty(self) -> bool:
@@ -141,7 +141,7 @@ class Boxes(Question):
     def spans(self) -> tuple[tuple[Ints, Ints], ...]:
         """Return for each of the boxes' columns first atom and one past the last, box by box."""
         found = []
-        for place in range(self.groups, self.seen):
+        for place in range(self.groups, self.shown_columns):
             atom = self.atoms[place]
             reached = np.append(0, np.maximum.accumulate(atom + 1))  # atoms that begin before each cell
             starts, stops = self.starts[place - self.groups], self.stops[place - self.groups]
@@ -149,7 +149,7 @@ class Boxes(Question):
         return tuple(found)
 
     @cached_property
-    def some(self) -> NDArray[np.bool_]:
+    def nonempty(self) -> NDArray[np.bool_]:
         """Return which boxes hold any atom."""
         inside = [stop > start for start, stop in self.spans]
         return np.asarray(np.logical_and.reduce(inside))
@@ -164,7 +164,7 @@ class Boxes(Question):
             binning = Binning(attributes[place], marks, pd.RangeIndex(each.counts[level]))
             filters = self.condition is not None and place in self._filtering
             (shown if level > 0 else hidden if filters or (marks < 0).any() else []).append(binning)
-        for place in range(self.seen, len(attributes)):
+        for place in range(self.shown_columns, len(attributes)):
             zeros = frozen(np.zeros(attributes[place].size, dtype=np.int64))
             hidden.append(Binning(attributes[place], zeros, pd.RangeIndex(1)))
         return Tally((*shown, *hidden), len(shown), self.condition)
@@ -183,7 +183,7 @@ class Boxes(Question):
     def segments(self, policy: Policy) -> tuple[Ints, ...]:
         """Return the connected part of each atom of each seen column, ways over other cells included."""
         graph, found = self.graph(policy), []
-        for place in range(self.seen):
+        for place in range(self.shown_columns):
             block = graph.project([self.domain.columns[place]]).blocks[0]
             atom, part = self.atoms[place], block.graph.components
             count, kept = int(atom.max(initial=-1)) + 1, atom >= 0
@@ -195,7 +195,7 @@ class Boxes(Question):
         """Return segments, a column's taken as one where filling them up would lead to too many leaves."""
         most = max(FILLED * math.prod(len(each) for each in segments), FEW)
         while True:
-            leaves = [filled(each, ordered=n >= self.groups) for n, each in enumerate(segments)]
+            leaves = [count_filled(each, ordered=n >= self.groups) for n, each in enumerate(segments)]
             if math.prod(leaves) <= most:
                 return tuple(segments)
             waste = [many / max(len(each), 1) for many, each in zip(leaves, segments, strict=True)]

@@ -107,7 +107,7 @@ class Cover:
 _FIX = "ask for tables of fewer columns, or for fewer of them."
 
 
-def optimised(cover: Cover) -> list[tuple[Places, Places, int]]:
+def find_tables(cover: Cover) -> list[tuple[Places, Places, int]]:
     """Return tables with folded columns and whole weights, of the least expected error found.
 
     Scales are inverses of the weights. Nothing is returned where everything asked for is exact.

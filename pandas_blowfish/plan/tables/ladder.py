@@ -117,7 +117,7 @@ def ladder(atom_of: Ints, segments: Ints, radices: Sequence[int], *, ordered: bo
     return Ladder(frozen(atom_of), frozen(leaf_of), tuple(counts), still)
 
 
-def filled(segments: Ints, *, ordered: bool) -> int:
+def count_filled(segments: Ints, *, ordered: bool) -> int:
     """Return how many leaves there are at least once all segments are filled up to the longest."""
     part = np.unique(segments, return_inverse=True)[1].reshape(-1)
     runs, count = int((part[1:] != part[:-1]).sum()) + 1, int(part.max(initial=-1)) + 1

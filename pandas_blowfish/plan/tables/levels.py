@@ -195,9 +195,9 @@ class Levels(EffectTables):
     def variances(self) -> Floats:
         """Return the variance of each answer before shape constraints: groups outermost."""
         question = self.question
-        boxes = np.flatnonzero(question.some)
+        boxes = np.flatnonzero(question.nonempty)
         groups = [int(size) for size in question.domain.shape[: question.groups]]
-        total = np.zeros((*groups, len(question.some)))
+        total = np.zeros((*groups, len(question.nonempty)))
         if question.empty or not len(boxes):
             return total.ravel()
         single, spread = self.leveled.norms(boxes)
@@ -221,7 +221,7 @@ class Levels(EffectTables):
     def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row: sums of the finest counts."""
         whole = counts.reshape(self.shape(self.finest))
-        return np.concatenate([summed(whole, self.shape(levels)).ravel() for levels in self.wanted])
+        return np.concatenate([sum_nodes(whole, self.shape(levels)).ravel() for levels in self.wanted])
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the answers: the unbiased ones, or the nearest of the right shape."""
@@ -249,7 +249,7 @@ class Levels(EffectTables):
         return [self.question.table(self.leveled.ladders, levels) for levels in self.wanted]
 
 
-def summed(table: NDArray[Any], shape: Tuple) -> NDArray[Any]:
+def sum_nodes(table: NDArray[Any], shape: Tuple) -> NDArray[Any]:
     """Return a table of coarser nodes: along each axis neighbouring ones added up."""
     for axis, count in enumerate(shape):
         if table.shape[axis] != count:
@@ -281,7 +281,7 @@ class Search:
 def search(leveled: BoxLevels) -> Search:
     """Return the search for the best tables of nodes; some effect must need noise."""
     effects = leveled.effects
-    boxes = np.flatnonzero(leveled.question.some)
+    boxes = np.flatnonzero(leveled.question.nonempty)
     boxes = boxes[np.linspace(0, max(len(boxes) - 1, 0), min(SAMPLE, len(boxes))).astype(np.int64)]
     single, spread = leveled.norms(boxes)
     worth = np.empty(len(effects))

@@ -311,7 +311,7 @@ class Mesh(OneRound):
     def variances(self) -> Floats:
         """Return the variance of each answer: of the flows across its sides."""
         question = self.question
-        total = np.zeros(len(question.some))
+        total = np.zeros(len(question.nonempty))
         for kind, (each, scales) in enumerate(zip(self.lines, self.level_scales, strict=True)):
             many, norms = sides(question, self.crossings, kind, each.along)
             total += many * (each.effect_variances(scales) @ norms)
@@ -382,4 +382,4 @@ def _balanced(
         if best is None or error < best[0]:
             best = (error, float(ratio))
     assert best is not None
-    return first.scaled(FINE / sums[0]), second.scaled(FINE * best[1] / sums[1])
+    return first.rescale(FINE / sums[0]), second.rescale(FINE * best[1] / sums[1])

@@ -57,7 +57,7 @@ def crossings(question: Boxes, graph: RecordGraph) -> Crossings | None:
     """
     if len(question.starts) != 2 or question.empty or changes(graph, question.whole).leaves:
         return None
-    names = question.domain.columns[question.groups : question.seen]
+    names = question.domain.columns[question.groups : question.shown_columns]
     if any(block.graph.edge_count and not set(block.columns) <= set(names) for block in graph.blocks):
         return None
     atoms = question.atoms[question.groups :]
@@ -72,7 +72,7 @@ def sides(question: Boxes, found: Crossings, kind: int, along: Ladder) -> tuple[
     """Return how many sides of each box lie on lines of a kind with noise, and the sizes of their effects."""
     low, high = question.spans[kind]
     noisy = np.append(found.open[kind], False)  # before the first and after the last atom nothing flows
-    some = question.some
+    some = question.nonempty
     many = np.where(low > 0, noisy[low - 1], False).astype(float) + noisy[np.maximum(high - 1, 0)]
     norms = np.zeros((along.levels, len(low)))
     norms[:, some] = along.norms(*(each[some] for each in question.spans[1 - kind]))
@@ -205,7 +205,7 @@ class MeshLines:
                 out -= np.repeat(mean * above, self.along.leaves // above, axis=-1)
         return out[..., : len(self.along.leaf_of)]
 
-    def scaled(self, factor: float) -> MeshLines:
+    def rescale(self, factor: float) -> MeshLines:
         """Return the same lines with other weights in nearly the same proportions."""
         weights = tuple(max(1, round(factor * weight)) if weight else 0 for weight in self.weights)
         return MeshLines(self.along, weights, self.shares)

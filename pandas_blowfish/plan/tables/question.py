@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.shape.one_thread import one_thread
-from pandas_blowfish.plan.tables.cover import Cover, optimised
+from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
@@ -80,8 +80,7 @@ class Counts(Question):
         """Return what an earlier release measured: the bins determine it."""
         del form
         graph = policy.graph.project(self.columns)
-        made = next((each for each in STRATEGIES if each.name == strategy), Identity)
-        found: Strategy = made.build(graph, self.tally, epsilon)
+        found: Strategy = find_builder(STRATEGIES, strategy).build(graph, self.tally, epsilon)
         return found
 
 
@@ -122,7 +121,7 @@ class Marginals(Question):
         return (*alone, RESIDUAL, EVEN, JOINT)
 
     @cached_property
-    def kept(self) -> tuple[Ints, ...]:
+    def kept_cells(self) -> tuple[Ints, ...]:
         """Return the cells of each column that the filter lets through with some values of the others."""
         sieve, found = self._filter.sieve, {}
         for axis, (column, classes) in enumerate(
@@ -143,7 +142,7 @@ class Marginals(Question):
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Return the number of kept cells of each column."""
-        return tuple(len(each) for each in self.kept)
+        return tuple(len(each) for each in self.kept_cells)
 
     @cached_property
     def _filter(self) -> Tally:
@@ -173,17 +172,17 @@ class Marginals(Question):
         names = [list(self.domain)[place].index() for place in places]
         return names[0] if len(names) == 1 else pd.MultiIndex.from_product(names)
 
-    def listed(self, tables: Mapping[Places, Floats]) -> Floats:
+    def list_answers(self, tables: Mapping[Places, Floats]) -> Floats:
         """Return all asked tables one after another, as asked: 0 where the filter lets nothing through."""
         parts = []
         for asked in self.asked:
             order = tuple(sorted(asked))
             whole = np.zeros([self.domain.shape[place] for place in order])
-            whole[np.ix_(*(self.kept[place] for place in order))] = tables[order]
+            whole[np.ix_(*(self.kept_cells[place] for place in order))] = tables[order]
             parts.append(np.transpose(whole, [order.index(place) for place in asked]).ravel())
         return np.concatenate(parts)
 
-    def held(self, places: Places) -> NDArray[np.bool_] | None:
+    def occupied_cells(self, places: Places) -> NDArray[np.bool_] | None:
         """Return which kept cells of a table the filter lets anything into; None for all."""
         if self.condition is None:
             return None
@@ -201,7 +200,7 @@ class Marginals(Question):
                 shown.append(Binning(attribute, None, pd.RangeIndex(attribute.size)))
                 continue
             marks = np.full(attribute.size, -1, dtype=np.int64)
-            marks[self.kept[place]] = own
+            marks[self.kept_cells[place]] = own
             shown.append(Binning(attribute, frozen(marks), pd.RangeIndex(int(own.max(initial=-1)) + 1)))
         rest = [a for n, a in enumerate(listed) if self._filters(a.name) and n not in places]
         hidden = [Binning(a, frozen(np.zeros(a.size, dtype=np.int64)), pd.RangeIndex(1)) for a in rest]
@@ -223,7 +222,7 @@ class Marginals(Question):
         if self.empty:  # all counts are 0, always
             return tuple(frozen(np.arange(size)) for size in self.sizes)
         graph, found = self.graph(policy), []
-        for column, kept in zip(self.domain.columns, self.kept, strict=True):
+        for column, kept in zip(self.domain.columns, self.kept_cells, strict=True):
             whole = graph.project([column]).blocks[0].graph.components
             _, each = np.unique(whole[kept], return_inverse=True)
             found.append(frozen(each.astype(np.int64).reshape(-1)))
@@ -269,7 +268,7 @@ class Marginals(Question):
             yield made(JOINT, [WeightedTable(whole, (), 1)])
         if auto or strategy == RESIDUAL:
             with one_thread():
-                tables = [WeightedTable(*each) for each in optimised(cover)]
+                tables = [WeightedTable(*each) for each in find_tables(cover)]
             yield made(RESIDUAL, tables)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:

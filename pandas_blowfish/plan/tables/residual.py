@@ -136,7 +136,7 @@ class Residual(EffectTables):
     @cached_property
     def variances(self) -> Floats:
         """Return the variance of each answer before shape constraints, asked table after asked table."""
-        return self.question.listed({each: self.table_variances(each) for each in self.question.sets})
+        return self.question.list_answers({each: self.table_variances(each) for each in self.question.sets})
 
     def table_variances(self, places: Places) -> Floats:
         """Return the variance of each kept cell of an asked table, before shape constraints."""
@@ -156,7 +156,7 @@ class Residual(EffectTables):
                         exact = exact[..., None] * (1 / many_alike - 1 / size if inside else np.ones(size))
                 left = outside - exact if self.groups is not None else outside
                 total += self.effect_variances[effect] / rest**2 * np.maximum(left, 0.0)
-        held = self.question.held(places)
+        held = self.question.occupied_cells(places)
         total = total if held is None else np.where(held, total, 0.0)
         return np.where(total > 1e-12 * total.max(initial=0.0), total, 0.0)
 

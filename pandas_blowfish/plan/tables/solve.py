@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.shape.agree import agree, settled
+from pandas_blowfish.plan.shape.agree import agree, settle_counts
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.tables.identity import Identity
@@ -51,7 +51,7 @@ def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, p
     """
     counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
     moved = noisy - counts
-    open_ = ~alone & np.isnan(settled(families, len(noisy)))
+    open_ = ~alone & np.isnan(settle_counts(families, len(noisy)))
     low = moved[open_ & (counts > 0)] if positive else moved[open_]
     return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
 
@@ -99,7 +99,7 @@ class Together:
         spread = np.concatenate([measurement.table_variances(each).ravel() for each in order])
         return cls(question.sizes, order, spread, facts, ties)
 
-    def agreed(self, tables: Mapping[Places, Floats], *, positive: bool) -> dict[Places, Floats]:
+    def make_agree(self, tables: Mapping[Places, Floats], *, positive: bool) -> dict[Places, Floats]:
         """Return tables near those given that agree with all that is known, perhaps nowhere negative."""
         listed = np.concatenate([tables[places].ravel() for places in self.order])
         found = agree(listed, [*self.facts, *self.ties], positive=positive, spread=self.spread)
@@ -213,22 +213,22 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
     sources, totals = _split(measurement, values)
     tables = _estimates(measurement, sources, totals)
     question, most = measurement.question, _most(measurement, totals)
-    held = {places: question.held(places) for places in tables}
+    held = {places: question.occupied_cells(places) for places in tables}
     if any(each is not None for each in held.values()):  # linear, so what was unbiased stays so
         tables = _projected(measurement, tables, totals, held, positive=False)
-    before = without_dust(question.listed(tables))
+    before = without_dust(question.list_answers(tables))
     known = Together.of(measurement, tables, given) if given else None
     if known is not None and known.facts:
         positive = post == NONNEGATIVE or (bool(post) and len(question.asked) == 1)
-        tables = known.agreed(tables, positive=positive)
-        return moved_from(before, without_dust(question.listed(tables)), most)
+        tables = known.make_agree(tables, positive=positive)
+        return moved_from(before, without_dust(question.list_answers(tables)), most)
     if not post:
         return Solved(before, (0.0, 0.0), most)
     if post == NONNEGATIVE:
         tables = _projected(measurement, tables, totals, held, positive=True)
     if len(question.asked) == 1:
         tables = {places: _shaped(measurement, places, table) for places, table in tables.items()}
-    return moved_from(before, without_dust(question.listed(tables)), most)
+    return moved_from(before, without_dust(question.list_answers(tables)), most)
 
 
 def _split(measurement: Residual, values: Ints) -> tuple[list[Source], dict[Places, Floats]]:

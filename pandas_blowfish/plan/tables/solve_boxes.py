@@ -14,7 +14,7 @@ from pandas_blowfish.plan.line.solve import steady_inverse
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
-from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, summed
+from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, sum_nodes
 from pandas_blowfish.plan.tables.mesh import Mesh
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def solve_levels(measurement: Levels, values: Ints, post: bool | str, given: Giv
     families = given.over(measurement.question.counted) if given and leaves is not None else []
     if families and leaves is not None:
         whole = [*families, *exact]
-        flat = _conditioned(measurement, leaves, System.made(whole, leaves.size))
+        flat = _conditioned(measurement, leaves, System.build(whole, leaves.size))
         known = agree(flat, whole, positive=False).reshape(leaves.shape)
     return _answers(measurement.question, leaves, known, most, post)
 
@@ -78,7 +78,7 @@ def _leaves(measurement: Levels, values: Ints) -> Floats:
         at += math.prod(shape)
         for effect in itertools.product(*(range(level + 1) for level in levels)):
             weight = 1 / (spread * leveled.ratio(levels, effect))
-            told = weight * summed(table, measurement.shape(effect))
+            told = weight * sum_nodes(table, measurement.shape(effect))
             sums[effect] = sums[effect] + told if effect in sums else told
             weights[effect] = weights.get(effect, 0.0) + weight
     finest = tuple(each.levels - 1 for each in leveled.ladders)
@@ -89,7 +89,7 @@ def _leaves(measurement: Levels, values: Ints) -> Floats:
     if measurement.still is not None:
         shape = measurement.shape(measurement.still)
         exact = values[at:].astype(np.float64).reshape(shape)
-        gap = exact - summed(total, shape)
+        gap = exact - sum_nodes(total, shape)
         total += _spread(gap, total.shape) / leveled.ratio(finest, measurement.still)
     return total
 
@@ -137,7 +137,7 @@ def _conditioned(measurement: Levels, cells: Floats, system: System) -> Floats:
         leaves[places] = row.reshape(cells.shape)
         pull = np.zeros(whole)
         for effect, variance in effects.items():
-            centred = _centred(summed(leaves, measurement.shape(effect)), effect, leveled)
+            centred = _centred(sum_nodes(leaves, measurement.shape(effect)), effect, leveled)
             pull += variance / leveled.ratio(finest, effect) ** 2 * _spread(centred, whole)
         pulls[number] = pull[places].ravel()
     inverse = steady_inverse(rows @ pulls.T, float(measurement.variances.max(initial=0.0)))
@@ -186,8 +186,8 @@ def _answers(
 def _boxes(question: Boxes, cells: Floats | None) -> Floats:
     """Return the sums of boxes of atoms, groups outermost."""
     groups = [int(size) for size in question.domain.shape[: question.groups]]
-    answers = np.zeros((*groups, len(question.some)))
-    boxes = np.flatnonzero(question.some)
+    answers = np.zeros((*groups, len(question.nonempty)))
+    boxes = np.flatnonzero(question.nonempty)
     if cells is not None and len(boxes):
         for axis in range(question.groups, cells.ndim):  # cumulative counts, from 0
             start = np.zeros((*cells.shape[:axis], 1, *cells.shape[axis + 1 :]))

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice, nearest, ones, representative
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.sensitivity import exits, shifts
-from pandas_blowfish.plan.totals.sums import Column, Sums
+from pandas_blowfish.plan.totals.sensitivity import find_exits, shifts
+from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
 
@@ -51,7 +51,7 @@ class Totals(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Return the one way to measure sums."""
-        return (Sums.name,)
+        return (NoisySums.name,)
 
     def is_total_of(self, column: str) -> bool:
         """Tell whether this asks for one column over all rows, and for nothing else."""
@@ -70,7 +70,7 @@ class Totals(Question):
         ways = [(share, origin) for origin in (MIDDLE, EXITS) for share in SHARES]
         yield min((self._build(policy, epsilon, *way) for way in ways), key=lambda each: each.guess)
 
-    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Sums:
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> NoisySums:
         """Return the totals that an earlier release measured."""
         del strategy
         return self._build(policy, epsilon, Fraction(form.get("share", 1)), form.get("origin", MIDDLE))
@@ -86,12 +86,12 @@ class Totals(Question):
             return self.tally.index
         return pd.MultiIndex.from_product([*groups, names])
 
-    def _build(self, policy: Policy, epsilon: Fraction, share: Fraction, origin: str) -> Sums:
+    def _build(self, policy: Policy, epsilon: Fraction, share: Fraction, origin: str) -> NoisySums:
         totals, columns, moved = self._found(policy, origin)
         split = (share, origin)
         hidden = policy.aggregates[0].distance(columns[0].lattice.unit) if policy.aggregates else 0
         asked = (self.verb, self.tally, totals, columns, moved, epsilon, split, self.index, self.rows)
-        return Sums(*asked, hidden)
+        return NoisySums(*asked, hidden)
 
     def _found(self, policy: Policy, origin: str) -> Any:
         """Return what is added up, by column, and what edges do to it; the same for every share."""
@@ -100,7 +100,7 @@ class Totals(Question):
             return kept[policy.fingerprint, origin]
         totals: list[Total | Tally] = []
         counts: dict[str, int] = {}
-        columns: list[Column] = []
+        columns: list[SummedColumn] = []
         for attribute in self.attributes:
             counting = Total(self.tally, ones(attribute)) if attribute.nullable else self.tally
             exact = not any(shifts(policy, self.tally, [counting]).peaks)
@@ -110,7 +110,7 @@ class Totals(Question):
             if (exact or self.verb == "mean") and key not in counts:
                 counts[key] = len(counts)
             number = counts.get(key) if exact or self.verb == "mean" else None
-            columns.append(Column(attribute, weights, bounds, number, exact))
+            columns.append(SummedColumn(attribute, weights, bounds, number, exact))
         for key in counts:
             totals.append(Total(self.tally, ones(_named(self.attributes, key))) if key else self.tally)
         found = tuple(totals), tuple(columns), shifts(policy, self.tally, totals)
@@ -134,7 +134,7 @@ class Totals(Question):
             return lattice(attribute, (nearest(attribute),) * 2), bounds
         if self.verb == "sum":
             return lattice(attribute), bounds
-        centre = exits(policy, self.tally, attribute) if origin == EXITS else None
+        centre = find_exits(policy, self.tally, attribute) if origin == EXITS else None
         return lattice(attribute, centre or ends), bounds
 
     def _passing(self, column: str) -> NDArray[np.bool_] | None:

@@ -62,7 +62,7 @@ def longest(graph: SecretGraph, weights: Ints) -> int:
     return int((high - low).max(initial=0))
 
 
-def even(lattice: Lattice, secret: Mapping[str, Any]) -> int:
+def longest_even(lattice: Lattice, secret: Mapping[str, Any]) -> int:
     """Return the longest edge between evenly cut cells, however many there are."""
     attribute = lattice.attribute
     assert isinstance(attribute, (Grid, Unbounded))
@@ -75,7 +75,7 @@ def even(lattice: Lattice, secret: Mapping[str, Any]) -> int:
     return far if lattice.ends is None else min(far, lattice.span)
 
 
-def listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
+def longest_listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
     """Return the longest edge between values, and to the missing cell, of a graph on a column's cells."""
     weights, cells = lattice.weights(), lattice.attribute.cells
     values, large = weights[:cells], lattice.largest
@@ -92,7 +92,7 @@ def listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
     return longest(Cliques(part[:cells]), values), lost
 
 
-def together(graph: SecretGraph, columns: Sequence[str], lattices: Sequence[Lattice]) -> Ints | None:
+def joint_changes(graph: SecretGraph, columns: Sequence[str], lattices: Sequence[Lattice]) -> Ints | None:
     """Return what edges of a joint graph change together, one row a kind of edge; None for no closed form.
 
     Of a ball just the longest edges are listed, and of these none that lies halfway between two others.
@@ -151,7 +151,7 @@ MAX_PATTERNS = 20_000
 
 
 @dataclass(frozen=True)
-class Reach:
+class TotalReach:
     """The most that one edge changes one total, in weights.
 
     Attributes:
@@ -215,10 +215,10 @@ def shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]) -> Shi
     seen = tally.domain.columns
     flow = int(tally_sensitivity(policy.graph.project(seen), tally))
     by_block: dict[tuple[str, ...], list[int]] = {}
-    found: list[Reach] = []
+    found: list[TotalReach] = []
     for number, total in enumerate(totals):
         if isinstance(total, Tally):
-            found.append(Reach())
+            found.append(TotalReach())
             continue
         column = total.lattice.attribute.name
         block = next(block for block in policy.secrets if column in block)
@@ -238,7 +238,7 @@ def shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]) -> Shi
     return Shifts(tuple(patterns), tuple(flows), limit)
 
 
-def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) -> Reach:
+def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) -> TotalReach:
     """Return the reach of a column that neither filter nor groups depend on: all its cells are counted."""
     attribute, secret = lattice.attribute, policy.secrets[block]
     if not attribute.bounded or attribute.size > MAX_CELLS:
@@ -251,10 +251,10 @@ def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) 
     most = 0 if lattice.ends is None else lattice.largest
     spaced = isinstance(attribute, (Grid, Unbounded)) and len(block) == 1
     if spaced and secret["secret"] in ("full", "threshold", "public"):
-        return Reach(even(lattice, secret), most * joined, 2 * most, most)
+        return TotalReach(longest_even(lattice, secret), most * joined, 2 * most, most)
     graph = policy.graph.project([attribute.name]).blocks[0].graph
-    within, lost = listed(graph, lattice)
-    return Reach(within, lost, 2 * most, most)
+    within, lost = longest_listed(graph, lattice)
+    return TotalReach(within, lost, 2 * most, most)
 
 
 def _check_unbounded(attribute: Attribute, secret: Mapping[str, Any], flow: int) -> None:
@@ -270,7 +270,7 @@ def _check_unbounded(attribute: Attribute, secret: Mapping[str, Any], flow: int)
         raise UnboundedColumnError(attribute.name, f"{why}, {limitless}")
 
 
-def exits(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[int, int] | None:
+def find_exits(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[int, int] | None:
     """Return the cells of least and of greatest value from which a row can leave or change its group.
 
     None where these are all cells (the filter and its secrets do not speak of the column), or there are none.
@@ -284,7 +284,7 @@ def exits(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[int, int]
     return (int(order[atoms.min()]), int(order[atoms.max()])) if len(atoms) else None
 
 
-def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> Reach:
+def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalReach:
     """Return the reach of a column that the filter, or a secret shared with it, speaks of: by its line.
 
     Atoms are the cells by rising value, so the furthest pair of a line changes a total most, and of two
@@ -298,7 +298,7 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> Reach:
     within = int((size[found.between[:, 1]] - size[found.between[:, 0]]).max(initial=0))
     left = int(abs(size[found.away]).max(initial=0))
     crossed = int(abs(size[found.across]).sum(axis=1).max(initial=0)) if apart else 2 * weighed.largest
-    return Reach(within, left if attribute.nullable else 0, max(crossed, left), left if flow else 0)
+    return TotalReach(within, left if attribute.nullable else 0, max(crossed, left), left if flow else 0)
 
 
 @lru_cache(maxsize=16)
@@ -322,7 +322,7 @@ def _patterns(
     policy: Policy,
     free: bool,
     totals: Sequence[Total | Tally],
-    found: Sequence[Reach],
+    found: Sequence[TotalReach],
     members: Sequence[int],
 ) -> tuple[Pattern, ...]:
     """Return the changes that moves of one block make to all totals."""
@@ -333,7 +333,7 @@ def _patterns(
         return tuple(pattern for pattern in moved if any(pattern)) or (moved[0],)
     if free:
         graph = policy.graph.project(columns).blocks[0].graph
-        changes = together(graph, columns, [total.lattice for total in inside])
+        changes = joint_changes(graph, columns, [total.lattice for total in inside])
         if changes is not None and len(changes) <= MAX_PATTERNS:
             return tuple(_only(members, change, len(found)) for change in changes.tolist())
     return (_only(members, [max(found[n].within, found[n].lost) for n in members], len(found)),)

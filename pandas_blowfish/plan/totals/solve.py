@@ -16,10 +16,10 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.scales import reach, variance
-from pandas_blowfish.plan.shape.agree import settled
+from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
-from pandas_blowfish.plan.totals.sums import Column, Sums
+from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute, Grid
 
 LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
@@ -79,7 +79,7 @@ def from_logs(receipt: Mapping[str, Any], low: Any, high: Any) -> tuple[Any, Any
 LISTED = 100  # answers whose public row counts a receipt lists
 
 
-def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
+def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
     """Return what the interval of a released sum or mean is read by, as plain data, column by column.
 
     Args:
@@ -106,7 +106,7 @@ def facts(measurement: Sums, counts: Floats) -> dict[str, Any]:
     }
 
 
-def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
+def _edges(column: SummedColumn, rounding: Fraction) -> tuple[Fraction | None, Fraction | None]:
     """Return the least and the greatest value that can be counted, of the cells that can be."""
     if column.bounds is None:
         return None, None
@@ -116,7 +116,7 @@ def _edges(column: Column, rounding: Fraction) -> tuple[Fraction | None, Fractio
     return low, high
 
 
-def _counted(measurement: Sums, counts: Floats) -> dict[str, int]:
+def _counted(measurement: NoisySums, counts: Floats) -> dict[str, int]:
     """Return how many rows each sum is of where that is public, by its label; of many sums the most."""
     known = np.flatnonzero(~np.isnan(counts)).tolist()
     if measurement.verb != "sum" or not any(measurement.rounding) or not known:
@@ -126,7 +126,7 @@ def _counted(measurement: Sums, counts: Floats) -> dict[str, int]:
     return {str(measurement.index[number]): int(counts[number]) for number in known}
 
 
-def widened(
+def widen_interval(
     receipt: Mapping[str, Any],
     index: pd.Index[Any],
     codes: Ints,
@@ -220,7 +220,7 @@ class Estimated(Solved):
     counts: Floats = None  # type: ignore[assignment]
 
 
-def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated:
+def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Estimated:
     """Return sums or means from the measured totals, groups outermost.
 
     A mean is the origin and the centred sum over the count. The count is taken for 1 where noise left less;
@@ -253,7 +253,7 @@ def solve_totals(measurement: Sums, values: Ints, post: bool | str) -> Estimated
     return Estimated(answers.ravel(), (0.0, 0.0), None, *parts)
 
 
-def _sum(column: Column, sums: Ints, count: Ints | None, post: bool) -> Floats:
+def _sum(column: SummedColumn, sums: Ints, count: Ints | None, post: bool) -> Floats:
     """Return sums in the column's own units."""
     unit, origin = column.lattice.unit, column.lattice.origin
     counts = np.zeros(len(sums), dtype=np.int64) if count is None else count
@@ -271,7 +271,7 @@ def _sum(column: Column, sums: Ints, count: Ints | None, post: bool) -> Floats:
 
 
 def _mean(
-    column: Column, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
+    column: SummedColumn, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
 ) -> tuple[Floats, Floats]:
     """Return how far means lie from the origin, and their standard errors; NaN for no rows."""
     lattice, known = column.lattice, column.exact or noise[1] == 0
@@ -294,8 +294,8 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, and the mean between the extreme quotients, within the declared bounds. What
-                  reading values as the middles of their cells adds to that is in the note of `widened`.
+                  `level`, and the mean between the extreme quotients, within the declared bounds. The
+                  note of `widen_interval` covers what reading values as the middles of their cells adds.
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
@@ -323,7 +323,7 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         moved, rounding = value[rows] - start, 1 / std[rows] if dated else np.zeros(int(rows.sum()))
         ends = _mean_bounds(column, origin, moved, std[rows], rounding, level, receipt["post"])
         low[rows], high[rows] = (start + end for end in ends)
-    low, high = widened(receipt, release.index, codes, origins if dated else None, (low, high))
+    low, high = widen_interval(receipt, release.index, codes, origins if dated else None, (low, high))
     if not dated:
         return from_logs(receipt, low, high)
     like = release["value"]
@@ -411,7 +411,7 @@ def _changed() -> FrameError:
     )
 
 
-def solve_sums(measurement: Sums, values: Ints, post: bool | str, given: Given | None) -> Solved:
+def solve_sums(measurement: NoisySums, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return sums and means: means over known numbers of rows, sums within what these allow."""
     found = solve_totals(measurement, values, post)
     if not given:
@@ -446,4 +446,4 @@ def _rows_known(tally: Tally, attribute: Attribute, given: Given) -> Floats:
         labels[attribute.cells :] = -1
         seen[place : place + 1] = [Binning(attribute, frozen(labels), own.index)]
         tally = Tally(tuple(seen), tally.shown, tally.condition)
-    return settled(given.over(tally), tally.size)
+    return settle_counts(given.over(tally), tally.size)

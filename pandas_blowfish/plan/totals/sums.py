@@ -50,7 +50,7 @@ PROOF_EXACT = (
 
 
 @dataclass(frozen=True)
-class Column:
+class SummedColumn:
     """One column's part in the answers.
 
     Attributes:
@@ -69,7 +69,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums(OneRound):
+class NoisySums(OneRound):
     """One noisy sum a column and group, then one count a column that needs it, and group.
 
     Attributes:
@@ -100,7 +100,7 @@ class Sums(OneRound):
     verb: str
     tally: Tally
     totals: tuple[Total | Tally, ...]
-    summed: tuple[Column, ...]
+    summed: tuple[SummedColumn, ...]
     moved: Shifts
     epsilon: Fraction
     split: tuple[Fraction, str]
@@ -298,7 +298,7 @@ class Sums(OneRound):
             entries.append((shift_rows(group, number * self.tally.size), weight))
         return columns_from(entries, len(self.scales))
 
-    def _all_rows(self, column: Column) -> bool:
+    def _all_rows(self, column: SummedColumn) -> bool:
         """Tell whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
 

@@ -40,7 +40,7 @@ class Cubes(Cliques):
     ) -> Relation:
         """Return the relation of classes and labels that are products of one a column.
 
-        `counts` says how many classes each column has, where some occur on no cell here.
+        `counts` states how many classes each column has, where some occur on no cell here.
 
         Proof note:
             Requires: a cell's class (label) is the tuple of its columns' classes (labels).

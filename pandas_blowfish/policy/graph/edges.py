@@ -1,7 +1,9 @@
 """The policy's edges by definition: all where they are few, else some that are drawn. Never sees rows.
 
-Read from the words of the secrets, without the closed forms that plans are made with: whatever those get
-wrong is seen here.
+`kernel/check.py` relies on these edges: an auditor reads this file, `moves.py` and the check together. It is
+written independently of the graphs that plans are made with (`secret_graph`, `ball`, `offsets`, `cubes`,
+`missing`, `joint`, `records`) and must stay so: what those get wrong is found here. Shared with them is how a
+secret is read: the groups of a partition (`secret.group_cells`), and the threshold of an error (`margin`).
 """
 
 from __future__ import annotations
@@ -205,7 +207,7 @@ class Edges:
 
 
 def drawn_within(columns: Iterable[Attribute]) -> dict[str, int]:
-    """Return how far from 0 numbers of each column without bounds are drawn: where floats tell them apart."""
+    """Return how far from 0 numbers of each column without bounds are drawn: where floats differ."""
     endless = [attribute for attribute in columns if isinstance(attribute, Unbounded)]
     return {a.name: _farthest(a) for a in endless}
 

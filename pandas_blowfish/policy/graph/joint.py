@@ -153,7 +153,7 @@ def _check(secret: Mapping[str, Any], attributes: Sequence[Attribute], name: str
                 name, f"{key} of {strange[0]!r}, not in this secret", fix="name its own columns."
             )
     if secret["secret"] == "partition" and set(secret.get("groups") or ()) != set(columns):
-        raise SecretError(name, "a column has no groups", fix="give groups or a width a column.")
+        raise SecretError(name, "a column has no groups", fix="give groups, or a width, for each column.")
     if secret["secret"] == "threshold":
         theta_of(secret, attributes, name)
         for attribute in attributes:
@@ -232,7 +232,7 @@ def _edges(
             for values in pair:
                 if isinstance(values, str) or len(values) != len(attributes):
                     raise SecretError(
-                        name, "an edge's end has not one value a column", fix="list tuples of values."
+                        name, "an edge's end has not one value per column", fix="list tuples of values."
                     )
                 flat = 0
                 for attribute in seen:

@@ -1,5 +1,7 @@
 """What one block of columns can do when a record moves, by the definition of its secret. Never sees rows.
 
+The other half of `edges.py`, for `kernel/check.py`: independent of the graphs that plans are made with.
+
 Codes of a block are arrays of cells x columns. A move leads from a cell to another that must stay
 indistinguishable from it: all of them can be listed, or some drawn, whatever the number of cells.
 """

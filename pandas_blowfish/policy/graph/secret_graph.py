@@ -108,7 +108,7 @@ class SecretGraph(ABC):
         """Return the largest L1 change that one edge makes to the counts of labelled cells.
 
         Args:
-            labels: The bin each cell is counted in, -1 for none; None counts each cell apart.
+            labels: The bin each cell is counted in, -1 for none; None counts each cell by itself.
 
         Proof note:
             Requires: each cell is counted in at most one bin.
@@ -272,9 +272,9 @@ class Explicit(SecretGraph):
 
 
 def flatten(parts: Sequence[Ints], counts: Sequence[int] | None = None) -> Ints:
-    """Return one number a joint cell from one number a column's cell, by Horner's rule.
+    """Return one number per joint cell from one number per cell of each column, by Horner's rule.
 
-    `counts` says how many numbers each column has, where some occur on no cell here.
+    `counts` states how many numbers each column has, where some occur on no cell here.
     """
     flat = np.zeros(1, dtype=np.int64)
     for axis, part in enumerate(parts):

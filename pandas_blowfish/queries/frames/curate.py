@@ -113,5 +113,5 @@ def _advice(dtype: Any, attribute: Attribute) -> str:
     if attribute.kind == "datetime" and zones[0] != zones[1]:
         return "one of schema and column has a time zone: tz_localize, or declare it"
     if axis:
-        return 'widen the schema, mend the rows, or outside="clip"'
-    return "list the values in the schema, or mend the rows (na_values= of read_csv turns marks into nulls)"
+        return 'widen the schema, fix the rows, or outside="clip"'
+    return "list the values in the schema, or fix the rows (na_values= of read_csv turns marks into nulls)"

@@ -19,7 +19,13 @@ from pandas_blowfish.release import Facts, facts_of, with_receipt
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
 MOST_CELLS = 1_400  # whose every range, a million, can be listed
-RISING = ("exact", "identity", "ordered", "ordered_hierarchical", "hierarchical")  # errors never move apart
+RISING = (
+    "exact",
+    "identity",
+    "ordered",
+    "ordered_hierarchical",
+    "hierarchical",
+)  # errors of sums never exceed these
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +101,7 @@ def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: F
 
 
 def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
-    """Return the counts of cells, or of coarser bins, that a release tells; errors are at most these.
+    """Return the counts of cells, or of coarser bins, that a release determines; errors are at most these.
 
     Args:
         release: A released hist or cumhist.
@@ -122,7 +128,7 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
 
 
 def cumhist_again(release: pd.DataFrame) -> pd.DataFrame:
-    """Return the cumulative counts that a released hist tells, with `cdf`."""
+    """Return the cumulative counts of a released hist, with `cdf`."""
     lines = lines_of(release)
     size = len(lines.cells)
     found = _counts(lines, np.zeros(size, dtype=np.int64), np.arange(size) + 1, lines.cells, "cumhist()")
@@ -133,7 +139,7 @@ def cumhist_again(release: pd.DataFrame) -> pd.DataFrame:
 
 
 def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
-    """Return the counts of ranges that a release tells, with standard errors that are at most these."""
+    """Return the counts of ranges that a release determines, with standard errors that are at most these."""
     lines = lines_of(release)
     if isinstance(bounds, str) and bounds == "all" and len(lines.cells) <= MOST_CELLS:
         low, high = np.triu_indices(len(lines.cells))
@@ -149,12 +155,12 @@ def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
     if (stops <= starts).any():
         low, high = pairs[int(np.flatnonzero(stops <= starts)[0])]
         raise ArgumentError("bounds", f"({low!r}, {high!r}) is empty or reversed", allowed="low before high")
-    said = repr(pairs) if len(pairs) <= MOST_SAID else f"{len(pairs):,} ranges"
-    return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({said})")
+    text = repr(pairs) if len(pairs) <= MOST_SAID else f"{len(pairs):,} ranges"
+    return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({text})")
 
 
 def quantile_again(release: pd.DataFrame, q: Any) -> pd.DataFrame:
-    """Return the quantiles that a release tells."""
+    """Return the quantiles that a release determines."""
     lines, shares = lines_of(release), shares_of(q)
     facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
     return frame_of(lines.positions, lines.spread, lines.cells, lines.groups, shares, facts)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pandas_blowfish.books import sealkey
 from pandas_blowfish.books.ledger import Dataset, Ledger
-from pandas_blowfish.books.reprice import policy_of, recorded
+from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.count import seal
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.errors import (
@@ -52,7 +52,7 @@ def as_policy(policy: Any) -> Policy:
 
 
 def is_name(value: Any) -> bool:
-    """Tell whether a value is text that can name something, in one way only.
+    """Return whether a value is text that can name something, in one way only.
 
     Blanks around it, invisible characters and other spellings of the same letters would make names
     that look alike stand for different budgets.
@@ -92,7 +92,7 @@ def protect(
     return _mark(frame, record)
 
 
-def opened(record: Any) -> Opened:
+def open_frame(record: Any) -> Opened:
     """Return what a frame's record points to; a missing or mismatched record fails closed."""
     if not isinstance(record, Mapping) or record.get("kind") != "protected":
         raise NotProtectedError(record.get("kind") if isinstance(record, Mapping) else None)
@@ -106,7 +106,7 @@ def opened(record: Any) -> Opened:
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether a part of a record is text that a file system and a database can take."""
+    """Return whether a part of a record is text that a file system and a database can take."""
     return isinstance(value, str) and len(value) <= MOST_TEXT and value.isprintable()
 
 
@@ -163,7 +163,7 @@ def _bound(
         if found.binding.get("seal_key") == binding["seal_key"]:
             return found
     require_bound(found, promise, total, stated)
-    binding = sealkey.keyed(book.location, name, found.binding)
+    binding = sealkey.with_key(book.location, name, found.binding)
     if stale := seal.find_change(frame, policy_of(found, 0).domain, binding):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
@@ -205,20 +205,20 @@ def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapp
 
 
 def _restates(promise: Policy, found: Dataset) -> bool:
-    """Tell whether a policy is the first one, or that with the facts recorded since, however written."""
-    first, since = policy_of(found, 0), recorded(found)
+    """Return whether a policy is the first one, or that with the facts recorded since, however written."""
+    first, since = policy_of(found, 0), facts_since(found)
     if promise == first:
         return True
     known = [first.facts, (*first.facts, *since), policy_of(found).facts]
-    said = {cells_of(fact) for fact in promise.facts}
-    restated = any(said == {cells_of(fact) for fact in facts} for facts in known)
+    text = {cells_of(fact) for fact in promise.facts}
+    restated = any(text == {cells_of(fact) for fact in facts} for facts in known)
     return restated and _bare(promise) == _bare(first) and not _unknown(promise, found)
 
 
 def _unrecorded(promise: Policy, found: Dataset) -> list[str]:
     """Return the facts to record that would make the first policy this one; none if they differ otherwise."""
-    first, said = policy_of(found, 0), {cells_of(fact) for fact in promise.facts}
-    more = said >= {cells_of(fact) for fact in first.facts} and _bare(promise) == _bare(first)
+    first, text = policy_of(found, 0), {cells_of(fact) for fact in promise.facts}
+    more = text >= {cells_of(fact) for fact in first.facts} and _bare(promise) == _bare(first)
     return _unknown(promise, found) if more else []
 
 
@@ -227,7 +227,7 @@ def _unknown(promise: Policy, found: Dataset) -> list[str]:
     answers: dict[Any, set[Any]] = {}
     for fact in policy_of(found, 0).facts:
         answers.setdefault(cells_of(fact), set()).add(answer_of(fact))
-    for fact in recorded(found):  # one that was recorded may be stated without its answer
+    for fact in facts_since(found):  # one that was recorded may be stated without its answer
         answers.setdefault(cells_of(fact), {None}).add(answer_of(fact))
     return [fact.text for fact in promise.facts if answer_of(fact) not in answers.get(cells_of(fact), ())]
 

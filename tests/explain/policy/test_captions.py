@@ -4,7 +4,14 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import UndeclaredColumnError
-from pandas_blowfish.explain.policy.captions import both, briefly, kept, note_of, secret_of, theta_of
+from pandas_blowfish.explain.policy.captions import (
+    both,
+    briefly,
+    describe_promise,
+    note_of,
+    secret_of,
+    theta_of,
+)
 from pandas_blowfish.explain.policy.reach import reach_of
 from pandas_blowfish.policy.domain import Domain, integers, numeric_attribute, values_attribute
 
@@ -32,8 +39,8 @@ def test_what_is_kept(column, secret, said, short):
     """A sentence for a title, a few words for a lane; whether a value is missing is said elsewhere."""
     policy = _policy({column: secret})
 
-    assert kept(policy, (column,)).startswith(said)
-    assert "missing" not in kept(policy, (column,))
+    assert describe_promise(policy, (column,)).startswith(said)
+    assert "missing" not in describe_promise(policy, (column,))
     assert briefly(policy, (column,)) == short
 
 
@@ -41,7 +48,9 @@ def test_brackets_hold_together():
     """What stands in brackets belongs to the distance."""
     policy = _policy({("a", "b"): bf.threshold(5, metric="l2", scale={"a": 2})})
 
-    assert kept(policy, ("a", "b")).endswith("(straight-line distance; a times 2) stay indistinguishable")
+    assert describe_promise(policy, ("a", "b")).endswith(
+        "(straight-line distance; a times 2) stay indistinguishable"
+    )
 
 
 def test_thresholds_as_written():

@@ -87,7 +87,7 @@ def test_full_and_public(axes):
     assert strip.patches[0].get_width() == hollow.patches[0].get_width() == 100
     assert (strip.patches[0].get_facecolor()[3] > 0, hollow.patches[0].get_facecolor()[3]) == (True, 0)
     assert "every value, one step from every other" in every
-    assert {"every value, told apart from every other", "missing: told apart"} <= set(none)
+    assert {"every value, distinguished from every other", "missing: distinguished"} <= set(none)
 
 
 def test_listed_pairs_are_lines(axes):

@@ -32,7 +32,9 @@ def test_boxes(axes):
 
     assert [box.get_gid() for box in axes.patches].count("group") == 2
     assert {"one", "two", "a,  b", "c   (alone: nothing to be confused with)"} <= set(_words(axes))
-    assert {"missing: one step from every value", "absent: told apart from every value"} <= set(_words(axes))
+    assert {"missing: one step from every value", "absent: distinguished from every value"} <= set(
+        _words(axes)
+    )
 
 
 def test_many_groups_and_values_are_cut_short(axes):

@@ -113,13 +113,9 @@ def test_odds_are_written_with_an_epsilon(axes):
     policy.plot("a", ax=axes, epsilon=0.1, around={"a": 3})
 
     said = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert (
-        said[0] == f"1 step: odds \N{MULTIPLICATION SIGN} {policy.odds({'a': 3}, {'a': 5}, 0.1).said} at most"
-    )
-    assert (
-        said[1]
-        == f"2 steps: odds \N{MULTIPLICATION SIGN} {policy.odds({'a': 3}, {'a': 9}, 0.1).said} at most"
-    )
+    near, far = (policy.odds({"a": 3}, {"a": end}, 0.1).factor_text for end in (5, 9))
+    assert said[0] == f"1 step: odds \N{MULTIPLICATION SIGN} {near} at most"
+    assert said[1] == f"2 steps: odds \N{MULTIPLICATION SIGN} {far} at most"
     assert said[-1] == "5 or more"
 
 

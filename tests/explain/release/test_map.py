@@ -190,7 +190,7 @@ def test_edited_centres(asked, axes):
 
     centres.round(1).blowfish.plot(ax=axes)
 
-    assert any(word.startswith("epsilon 1/3, no error bars") for word in _words(axes))
+    assert any(word.startswith("epsilon about 0.3333, no error bars") for word in _words(axes))
     assert not any("\N{PLUS-MINUS SIGN}" in word for word in _words(axes))
     for edited in (
         centres.assign(x=np.nan),

@@ -10,7 +10,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report.account import account
-from pandas_blowfish.explain.report.chapters import asked, budget, promised, when
+from pandas_blowfish.explain.report.chapters import budget, promise_chapter, shorten_query, when
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -31,7 +31,7 @@ def test_the_promise_is_said_with_its_fingerprint_and_file():
         }
     )
 
-    text = promised(_account(policy))["promise"]
+    text = promise_chapter(_account(policy))["promise"]
 
     for part in (
         "values up to 5 apart",
@@ -48,13 +48,13 @@ def test_odds_are_told_for_what_is_spent_and_for_all():
     """Factors are those of policy.odds; an even guess is told as what it can become at most."""
     found = _account(after=lambda df: df.blowfish.hist("sex", epsilon="0.5"))
 
-    text = promised(found)["odds"]
+    text = promise_chapter(found)["odds"]
 
     policy = bf.datasets.patients_policy()
     half, whole = (policy.odds({"age": 50}, {"age": 55}, epsilon) for epsilon in ("0.5", 2))
     row = re.search(r"<tr><th[^>]*>age</th><td>50 against 55.*?</tr>", text)[0]
     cells = re.findall(r'number">([^<]*)<', row)
-    assert cells == ["1", half.said, "63%", whole.said, "89%"]
+    assert cells == ["1", half.factor_text, "63%", whole.factor_text, "89%"]
     assert int(cells[2][:-1]) >= 100 * math.exp(0.5) / (1 + math.exp(0.5))
     assert "not protected" in text
     assert "certain" in text
@@ -66,15 +66,15 @@ def test_odds_say_when_nothing_is_spent_or_secret():
     """With nothing spent an even guess stays one; where nothing is secret, that is said."""
     open_ = bf.Policy(Domain((integers("a", 0, 3),)), secrets={"a": bf.public()})
 
-    assert '<td class="number">50%</td>' in promised(_account())["odds"]
-    assert "No column is a secret" in promised(_account(open_))["odds"]
+    assert '<td class="number">50%</td>' in promise_chapter(_account())["odds"]
+    assert "No column is a secret" in promise_chapter(_account(open_))["odds"]
 
 
 def test_odds_that_facts_tie_are_marked():
     """They are about tables, not about one row alone: a star, and what it means."""
     policy = bf.Policy(Domain((integers("a", 0, 9),)), constraints=[bf.Count("a < 5")])
 
-    text = promised(_account(policy))["odds"]
+    text = promise_chapter(_account(policy))["odds"]
 
     assert "<td>* 5 against 9" in text
     assert "* These hold for tables that agree" in text
@@ -84,11 +84,11 @@ def test_findings_are_those_of_lint():
     """Each with its fix; and a sentence where there is none."""
     clean = bf.Policy(Domain((integers("a", 0, 3),)))
 
-    text = promised(_account())["findings"]
+    text = promise_chapter(_account())["findings"]
 
     for each in bf.datasets.patients_policy().lint():
         assert each.what.split(":")[0] in text
-    assert "Nothing was found" in promised(_account(clean))["findings"]
+    assert "Nothing was found" in promise_chapter(_account(clean))["findings"]
 
 
 def test_the_budget_lists_entries_raises_facts_and_repricing():
@@ -107,11 +107,11 @@ def test_the_budget_lists_entries_raises_facts_and_repricing():
         "total raised: because",
         "fact became public: Count(",
         "1 earlier release cost more",
-        "1/4, now 1/2",
+        "0.25, now 0.5",
     ):
         assert part in text
     assert "<b>" not in text
-    assert 'aria-label="1/2 of 3 spent, 5/2 left"' in text
+    assert 'aria-label="0.5 of 3 spent, 2.5 left"' in text
     table = pd.read_csv(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]*)", text)[1])))
     assert table["entry"].tolist() == [1, 2, 3, 4, 5]
     assert table["epsilon_now"].tolist()[1] == "1/2"
@@ -136,8 +136,8 @@ def test_without_a_policy_nothing_is_promised():
     found = _account()
     lost = type(found)(**{**vars(found), "policy": None})
 
-    assert set(promised(lost)) == {"promise", "odds", "findings"}
-    assert all("cannot be read" in text for text in promised(lost).values())
+    assert set(promise_chapter(lost)) == {"promise", "odds", "findings"}
+    assert all("cannot be read" in text for text in promise_chapter(lost).values())
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_without_a_policy_nothing_is_promised():
 )
 def test_queries_are_shown_without_what_goes_without_saying(query, shown):
     """That the planner chose is no news."""
-    assert asked(query) == shown
+    assert shorten_query(query) == shown
 
 
 def test_times_are_machine_readable():

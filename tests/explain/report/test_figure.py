@@ -10,7 +10,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report import figure
-from pandas_blowfish.explain.report.figure import figure_of, inline, missing_pictures, said_of
+from pandas_blowfish.explain.report.figure import describe_picture, figure_of, inline, missing_pictures
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.datasets.patients_policy()
@@ -91,10 +91,10 @@ def test_a_picture_is_told_in_words(df):
     counts = df.blowfish.hist("region", epsilon=1)
     low, high = counts["count"].min(), counts["count"].max()
 
-    assert said_of(counts).startswith("Chart of hist('region'")
-    assert f"4 answers, from {low:,.6g} to {high:,.6g}" in said_of(counts)
+    assert describe_picture(counts).startswith("Chart of hist('region'")
+    assert f"4 answers, from {low:,.6g} to {high:,.6g}" in describe_picture(counts)
     day = counts.assign(count=pd.Timestamp("2020-01-01"))
-    assert "4 answers; the numbers" in said_of(day)
+    assert "4 answers; the numbers" in describe_picture(day)
 
 
 def test_without_matplotlib_it_says_what_to_install(df, monkeypatch):

@@ -5,7 +5,7 @@ import pandas as pd
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report import listing
 from pandas_blowfish.explain.report.account import account
-from pandas_blowfish.explain.report.listing import Room, released
+from pandas_blowfish.explain.report.listing import Room, releases_chapter
 from pandas_blowfish.markup import Html
 
 
@@ -17,7 +17,7 @@ def _df(epsilon=10):
 
 
 def _text(df, releases=()):
-    return released(account(df.blowfish.ledger, "d", bf.of, releases))
+    return releases_chapter(account(df.blowfish.ledger, "d", bf.of, releases))
 
 
 def test_a_named_release_has_everything():
@@ -28,7 +28,7 @@ def test_a_named_release_has_everything():
     text = _text(df)
 
     for part in (
-        "epsilon 1/4",
+        "epsilon 0.25",
         "identity: discrete Laplace noise of scale 8",
         "give or take",
         "entry 2",

@@ -10,7 +10,7 @@ import pandas as pd
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report import number_table as numbers
 from pandas_blowfish.explain.report.number_table import (
-    filed,
+    embed_file,
     numbers_file,
     numbers_table,
     plain_table,
@@ -82,7 +82,7 @@ def test_cells_are_escaped_and_large_files_left_out():
     assert "<b>" not in text
     assert "<i>" not in text
     assert '<td class="number">5</td>' in text
-    assert filed("x" * 100, "f.csv", 50) == ""
+    assert embed_file("x" * 100, "f.csv", 50) == ""
 
 
 def test_values_of_any_kind_are_shown():

@@ -68,7 +68,7 @@ def test_chapters_and_links_agree(found):
     for key, title in CHAPTERS.items():
         assert text.count(f'<section id="{key}"') == 1
         assert f'<a href="#{key}">{title}</a>' in text
-    assert "1/2 of the budget of 1 is spent, 1/2 is left." in text
+    assert "0.5 of the budget of 1 is spent, 0.5 is left." in text
     assert f"pandas_blowfish {bf.__version__}" in text
 
 

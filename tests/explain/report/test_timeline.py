@@ -34,7 +34,7 @@ def test_steps_and_marks():
     assert text.count("◆") == 2  # the mark and the legend
     assert text.count("▲") == 2
     assert "2026-01-01<" in text
-    assert "1 charges, 1 recorded facts; 3/4 of 2 is spent" in text
+    assert "1 charges, 1 recorded facts; 0.75 of 2 is spent" in text
     assert 'role="img"' in text
 
 
@@ -57,7 +57,7 @@ def test_many_entries_stay_few_steps():
 
     assert len(text) < 40_000
     assert text.count("H") < 4 * (STEPS + 20)
-    assert "9999/10000 of 1 is spent" in text
+    assert "0.9999 of 1 is spent" in text
 
 
 @pytest.mark.parametrize("times", [[START], [START, START], ["never", "ever"], ["2026-02-01", START]])

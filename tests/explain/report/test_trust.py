@@ -6,7 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report.account import account
-from pandas_blowfish.explain.report.trust import limits, verified
+from pandas_blowfish.explain.report.trust import limits, verify_chapter
 
 
 def _account(**given):
@@ -19,19 +19,19 @@ def test_a_sound_ledger_is_said_to_be():
     """With how many entries, and the head to compare."""
     found = _account()
 
-    text = verified(found)
+    text = verify_chapter(found)
 
     assert "Verified." in text
     assert " 1 entries" in text
     assert found.head in text
     assert "not signed with a key" in text
     assert "alarm" not in text
-    assert "are signed with a key" in verified(_account(keyed=True))
+    assert "are signed with a key" in verify_chapter(_account(keyed=True))
 
 
 def test_a_broken_ledger_is_an_alarm():
     """In words, not only in colour; what is wrong is escaped."""
-    text = verified(_account(problem="entry 3: <b>edited</b>\n  fix: restore it"))
+    text = verify_chapter(_account(problem="entry 3: <b>edited</b>\n  fix: restore it"))
 
     assert "NOT sound" in text
     assert 'role="alert"' in text
@@ -45,7 +45,7 @@ def test_the_code_to_verify_runs(tmp_path, monkeypatch):
     policy = bf.datasets.patients_policy()
     df = bf.datasets.patients(10).blowfish.protect(policy, epsilon=1, dataset="it's", ledger="l.db")
     release = df.blowfish.hist("sex", epsilon=1)
-    text = verified(account(df.blowfish.ledger, "it's", bf.of))
+    text = verify_chapter(account(df.blowfish.ledger, "it's", bf.of))
 
     code = text.split("<code>")[1].split("</code>")[0].replace("&#x27;", "'").replace("&quot;", '"')
 

@@ -83,7 +83,7 @@ def test_boxes_are_halved_into_their_cells(seed, make_clusters):
     steps, values = steps_of(adaptive, draw)
 
     for number, (coarse, fine) in enumerate(pairwise(steps[1:])):
-        goes = adaptive.going_on(number, values[number + 1])
+        goes = adaptive.boxes_to_halve(number, values[number + 1])
         rows, halves = found.rows(coarse)[goes], found.rows(fine)
         each = len(halves) // len(rows)
 
@@ -100,8 +100,8 @@ def test_no_more_boxes_than_a_round_may_count(monkeypatch):
 
     noisy = np.array([50, 90, 10, 70, 0, 90, 60, 9])
 
-    assert adaptive.going_on(0, noisy).tolist() == [1, 3, 5]
-    assert adaptive.going_on(1, noisy).tolist() == []
+    assert adaptive.boxes_to_halve(0, noisy).tolist() == [1, 3, 5]
+    assert adaptive.boxes_to_halve(1, noisy).tolist() == []
     assert len(adaptive.next_round([np.zeros(1), noisy]).chosen) == 12
 
 

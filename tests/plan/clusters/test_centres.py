@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import MissingPackageError
-from pandas_blowfish.plan.clusters.centres import clustered, nearest, require_clusters
+from pandas_blowfish.plan.clusters.centres import cluster_points, nearest, require_clusters
 
 
 def cost(points, weights, centres):
@@ -23,7 +23,7 @@ def test_best_of_all_partitions(seed):
     points, weights = draw.normal(size=(7, 2)), draw.integers(0, 5, 7).astype(float)
     weights[:3] += 1
 
-    centres, of = clustered(points, weights, 2)
+    centres, of = cluster_points(points, weights, 2)
     best = np.inf
     for split in itertools.product([0, 1], repeat=7):
         marks = np.array(split)
@@ -42,10 +42,10 @@ def test_the_same_points_have_the_same_clusters():
     draw = np.random.default_rng(0)
     points, weights = draw.normal(size=(500, 3)), draw.random(500)
 
-    first = clustered(points, weights, 5)
+    first = cluster_points(points, weights, 5)
     np.random.default_rng(9).random(10)
-    clustered(points[::-1].copy(), weights, 3)
-    second = clustered(points.copy(), weights.copy(), 5)
+    cluster_points(points[::-1].copy(), weights, 3)
+    second = cluster_points(points.copy(), weights.copy(), 5)
 
     assert all((a == b).all() for a, b in zip(first, second, strict=True))
 
@@ -56,7 +56,7 @@ def test_more_clusters_than_occupied_points(weights):
     points = np.array([[0.0], [1.0], [4.0], [9.0]])
 
     for k in range(1, 5):
-        centres, of = clustered(points, np.array(weights, dtype=float), k)
+        centres, of = cluster_points(points, np.array(weights, dtype=float), k)
         occupied = [place for place, weight in enumerate(weights) if weight > 0]
 
         assert centres.shape == (k, 1)

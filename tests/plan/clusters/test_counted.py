@@ -23,12 +23,12 @@ def test_the_count_and_the_rest_add_up(seed, make_clusters):
 
     assert first == (SHARE * Fraction(4, 5) if counted.count.sensitivity else 0)
     for noisy in (-(2**61), -1, 0, 1, 7, 10**5, 2**61):
-        assert first + found.loss(counted.chosen(np.array([noisy]))) <= Fraction(4, 5)
+        assert first + found.loss(counted.choose_synopsis(np.array([noisy]))) <= Fraction(4, 5)
     assert (counted.matrix().toarray() == found.rows(counted)).all()
     assert len(counted.scales) == counted.matrix().shape[0]
     assert found.loss(counted) <= Fraction(4, 5)
     assert found.change(counted) <= counted.sensitivity
-    assert counted.closed(found.graph) is None
+    assert counted.bound_loss(found.graph) is None
 
 
 def test_what_follows_depends_on_the_count_alone():
@@ -41,7 +41,7 @@ def test_what_follows_depends_on_the_count_alone():
     assert counted.next_round([]) is counted.count
     assert len(few.scales) < len(many.scales)
     assert counted.next_round([np.array([10])]) is few
-    assert counted.chosen(np.array([-5])) is counted.chosen(np.array([1]))
+    assert counted.choose_synopsis(np.array([-5])) is counted.choose_synopsis(np.array([1]))
     assert counted.next_round([np.array([10]), np.zeros(len(few.scales))]) is None
 
 
@@ -52,7 +52,7 @@ def test_a_strategy_that_was_named_follows(strategy):
     counted = line.plan.where("y == 1").kmeans("x", 2, strategy=strategy).measurement
 
     for count in (-3, 10, 10**4, 10**12):
-        assert counted.chosen(np.array([count])).name == strategy
+        assert counted.choose_synopsis(np.array([count])).name == strategy
     assert counted.name == "counted"
     assert counted.form == {"usual": 10_000, "strategy": strategy}
     assert counted.proof_id == "counted"
@@ -65,7 +65,7 @@ def test_a_public_number_of_rows_costs_nothing():
     counted = policy.plan.where("y == 1").kmeans("x", 3, epsilon=1).measurement
 
     assert list(counted.count.scales) == [0] * len(counted.count.scales)
-    assert counted.chosen(np.array([9])).queries.epsilon == 1
+    assert counted.choose_synopsis(np.array([9])).queries.epsilon == 1
     assert "0 of epsilon" in counted.proof
 
 
@@ -76,5 +76,5 @@ def test_scales_are_bounded_before_anything_is_charged(epsilon):
     counted = line.plan.kmeans("x", 3, epsilon=epsilon).measurement
 
     for count in (1, 50, 300, 10**4, 10**6, 10**12, 2**61):
-        step = counted.chosen(np.array([count]))
+        step = counted.choose_synopsis(np.array([count]))
         assert max(step.scales.values) <= counted.largest

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.clusters.grid import Grid, cut_inside
+from pandas_blowfish.plan.clusters.grid import GridCounts, cut_inside
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -18,14 +18,14 @@ def test_it_is_the_histogram_of_its_bins(seed, make_clusters):
     found = make_clusters(draw)
     bins = tuple(draw.randint(1, cells) for cells in found.space.cells)
 
-    grid = Grid.build(found.graph, found.space, bins, Fraction(1, 3), 0.5)
+    grid = GridCounts.build(found.graph, found.space, bins, Fraction(1, 3), 0.5)
 
     assert (grid.matrix().toarray() == found.rows(grid)).all()
     assert grid.scales == grid.queries.scales
     assert grid.sensitivity == grid.queries.sensitivity == found.change(grid)
     assert grid.form == {"bins": list(bins), "inside": False}
     assert grid.bins == bins
-    assert grid.closed(found.graph) == found.loss(grid)
+    assert grid.bound_loss(found.graph) == found.loss(grid)
     assert len(grid.points()) == np.prod(bins)
 
 
@@ -34,7 +34,7 @@ def test_points_are_the_middles_of_bins():
     policy = bf.Policy(Domain((integers("a", 0, 5), integers("b", 10, 13))))
     space = policy.plan.kmeans(["a", "b"], 2, scale=False).asked[0].space
 
-    grid = Grid.build(policy.graph, space, (3, 2), Fraction(1), 0.0)
+    grid = GridCounts.build(policy.graph, space, (3, 2), Fraction(1), 0.0)
 
     assert space.original(grid.points()).round(9).tolist() == [
         [0.5, 10.5],

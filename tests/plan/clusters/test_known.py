@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.clusters.synopsis import every_column
 from pandas_blowfish.plan.loss import edge_loss
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
 
 

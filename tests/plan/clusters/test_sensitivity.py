@@ -10,7 +10,7 @@ from oracle.definition import definition_edges
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import sensitivity as module
 from pandas_blowfish.plan.clusters.question import Clustering
-from pandas_blowfish.plan.clusters.sensitivity import MAX_EDGES, hats, moved, stops
+from pandas_blowfish.plan.clusters.sensitivity import MAX_EDGES, count_moved, hats, stops
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
@@ -50,7 +50,7 @@ def test_moved_is_half_the_change(nodes, parts):
     last = table.shape[1]
     one, two = (each.ravel() for each in np.meshgrid(np.arange(last), np.arange(last), indexing="ij"))
 
-    found = moved(one, two, parts)
+    found = count_moved(one, two, parts)
 
     assert (2 * found == abs(table[:, one] - table[:, two]).sum(axis=0)).all()
     square = found.reshape(last, last)

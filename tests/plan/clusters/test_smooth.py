@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.plan.clusters.smooth import MAX_NARROW_SHARPEN as MAX_NARROW
-from pandas_blowfish.plan.clusters.smooth import narrow_bins, shares, sharpened, through
+from pandas_blowfish.plan.clusters.smooth import map_axes, narrow_bins, shares, sharpen
 
 
 def maps_of(nodes, bins):
@@ -21,7 +21,7 @@ def test_as_many_rows_none_negative(nodes, bins):
 
     for _ in range(10):
         soft = draw.integers(0, 9, nodes) * draw.integers(0, 2, nodes) * 1.0
-        found = sharpened(soft, maps_of(nodes, bins))
+        found = sharpen(soft, maps_of(nodes, bins))
 
         assert found.shape == bins
         assert (found >= 0).all()
@@ -34,7 +34,7 @@ def test_a_point_is_found(place):
     maps, truth = maps_of((3,), (9,)), np.zeros(9)
     truth[place] = 100.0
 
-    found = sharpened(through(truth, maps), maps)
+    found = sharpen(map_axes(truth, maps), maps)
 
     assert found[max(place - 1, 0) : place + 2].sum() > 60
     assert found @ np.arange(9) / 100 == pytest.approx(place, abs=0.3)
@@ -45,7 +45,7 @@ def test_points_at_nodes_in_two_columns():
     maps, truth = maps_of((3, 3), (9, 9)), np.zeros((9, 9))
     truth[0, 0], truth[8, 4] = 40.0, 60.0
 
-    found = sharpened(through(truth, maps), maps)
+    found = sharpen(map_axes(truth, maps), maps)
 
     assert found[0, 0] == pytest.approx(40, rel=0.1)
     assert found[8, 3:6].sum() == pytest.approx(60, rel=0.1)
@@ -53,7 +53,7 @@ def test_points_at_nodes_in_two_columns():
 
 def test_nothing_stays_nothing():
     """No rows are even nowhere."""
-    assert not sharpened(np.zeros((3, 3)), maps_of((3, 3), (5, 5))).any()
+    assert not sharpen(np.zeros((3, 3)), maps_of((3, 3), (5, 5))).any()
 
 
 @pytest.mark.parametrize("nodes", range(1, 6))
@@ -73,7 +73,7 @@ def test_through_maps_each_axis():
 
     slow = np.kron(np.kron(maps[0], maps[1]), maps[2]) @ counts.ravel()
 
-    assert np.allclose(through(counts, maps).ravel(), slow)
+    assert np.allclose(map_axes(counts, maps).ravel(), slow)
 
 
 def test_narrow_bins_fit():

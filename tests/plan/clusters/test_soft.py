@@ -50,7 +50,7 @@ def test_closed_over_a_wider_graph(seed, make_clusters):
     soft = soft_of(found.moves, found.space, [min(cells, 2) for cells in found.space.cells], 3)
     wider = closure_graph(found.moves, found.space.domain)
 
-    bound = soft.closed(wider)
+    bound = soft.bound_loss(wider)
 
     assert bound is None or edge_loss(soft.matrix(), list(soft.scales), wider.edges()).value <= bound
 

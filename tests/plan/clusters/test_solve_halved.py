@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
-from pandas_blowfish.plan.clusters.solve import leaves
+from pandas_blowfish.plan.clusters.solve import find_leaves
 from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -56,7 +56,7 @@ def test_weighted_least_squares(halved, secrets, options, by_dense_algebra):
 
     for seed in range(4):
         values, rows, scales = run(adaptive, random.Random(seed))
-        found = leaves(adaptive, values)
+        found = find_leaves(adaptive, values)
         inside = leaf_rows(adaptive, values)
         slow = by_dense_algebra(rows, scales, inside).estimator @ values
 
@@ -81,7 +81,7 @@ def test_variances_of_clusters(halved, secrets, options, exactly, by_dense_algeb
     lots = adaptive.space.lots
     for seed in range(4):
         values, rows, scales = run(adaptive, random.Random(seed))
-        found = leaves(adaptive, values)
+        found = find_leaves(adaptive, values)
         cluster = np.array([draw.randrange(3) for _ in found.group])
         sums = np.zeros((lots * 3, len(cluster)))
         sums[found.group * 3 + cluster, np.arange(len(cluster))] = 1
@@ -99,7 +99,7 @@ def leaf_rows(adaptive, values):
     found, unit = [], np.eye(adaptive.tally.size, dtype=np.int64)
     for number, (step, noisy) in enumerate(rounds(adaptive, values)[1:]):
         rows = np.array([step.apply(each) for each in unit]).T
-        found.append(np.delete(rows, adaptive.going_on(number, noisy), axis=0))
+        found.append(np.delete(rows, adaptive.boxes_to_halve(number, noisy), axis=0))
     return np.concatenate(found)
 
 
@@ -108,7 +108,7 @@ def test_leaves_cover_every_group_once():
     adaptive = built({}, HALVED[0])
     values, _, _ = run(adaptive, random.Random(5))
 
-    found = leaves(adaptive, values)
+    found = find_leaves(adaptive, values)
 
     inside = leaf_rows(adaptive, values)
     assert (inside.sum(axis=0) == 1).all()
@@ -124,9 +124,9 @@ def test_shaped_counts_are_counts(secrets):
     adaptive = built(secrets, HALVED[0])
     for seed in range(5):
         values, _, _ = run(adaptive, random.Random(seed))
-        found = leaves(adaptive, values)
+        found = find_leaves(adaptive, values)
 
-        counts = found.shaped(adaptive.known.exact)
+        counts = found.shape_counts(adaptive.known.exact)
 
         assert (counts >= 0).all()
         assert counts.sum() == pytest.approx(3 * adaptive.tally.size)

@@ -7,7 +7,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, every_column, shared
+from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
+from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -25,8 +26,8 @@ def test_a_share_of_a_known_total():
 
     found = np.diag(part @ (2.5 * pinned @ pinned.T) @ part.T)
 
-    assert found == pytest.approx([shared(2.5, bins, k)] * k)
-    assert shared(2.5, bins, 1) == 0
+    assert found == pytest.approx([share_variance(2.5, bins, k)] * k)
+    assert share_variance(2.5, bins, 1) == 0
 
 
 @pytest.mark.parametrize("strategy", ["grid", "soft", "adaptive", "whole"])
@@ -71,7 +72,7 @@ def test_a_grid_of_one_policy_in_numbers():
     plan = bf.Policy(Domain((integers("x", 0, 63),))).plan.kmeans("x", 4, strategy="grid", rows=1)
 
     assert plan.scale == Fraction(2)
-    assert plan.mse == pytest.approx(shared(variance(Fraction(2)), int(plan.grid.split()[0]), 4))
+    assert plan.mse == pytest.approx(share_variance(variance(Fraction(2)), int(plan.grid.split()[0]), 4))
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", "whole"])

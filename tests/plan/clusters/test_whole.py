@@ -125,7 +125,7 @@ def test_scales_of_groups_of_four():
     assert whole.largest >= whole.column_scales[0]
     assert isinstance(whole.tallies[1], Total)
     assert isinstance(whole.next_round([np.array([5, 0, 0, 5])]), PartSums)
-    assert whole.closed(policy_of(bf.full()).graph) is None
+    assert whole.bound_loss(policy_of(bf.full()).graph) is None
 
 
 def test_parts_are_a_function_of_the_exact_counts():

@@ -8,7 +8,7 @@ import pytest
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.line import solve as module
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.solve import _pinned, _positions, conditioned, steady_inverse
+from pandas_blowfish.plan.line.solve import _pinned, _positions, condition_on, steady_inverse
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.shape.system import System
 
@@ -35,9 +35,9 @@ def test_equals_dense_conditioning(seed, line_of, make_layout, by_dense_bins):
     positions = _pinned(made.line, _positions(made, values))
     groups = draw.randint(1, size)
     labels = np.array([draw.randint(-1, groups - 1) for _ in range(size)])
-    system = System.made([Family(labels, np.array([draw.randint(0, 30) for _ in range(groups)]))], size)
+    system = System.build([Family(labels, np.array([draw.randint(0, 30) for _ in range(groups)]))], size)
 
-    found = conditioned(made, positions, system)
+    found = condition_on(made, positions, system)
 
     assert found is not None
     prefixes = lined.kind("prefixes")
@@ -60,10 +60,10 @@ def test_too_much_to_look_at(line_of, monkeypatch):
     """Beyond a number of covariances the caller must do without."""
     lined = line_of(8, 0)
     made = Tree(lined.asked, lined.line, 1)
-    system = System.made([Family(np.arange(8) % 2, np.array([3, 4]))], 8)
+    system = System.build([Family(np.arange(8) % 2, np.array([3, 4]))], 8)
     monkeypatch.setattr(module, "MAX_PAIRS", 10)
 
-    assert conditioned(made, np.zeros((1, 9)), system) is None
+    assert condition_on(made, np.zeros((1, 9)), system) is None
 
 
 def test_what_does_not_vary_is_left_out():

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.kernel.buckets import bucketed
+from pandas_blowfish.kernel.buckets import draw_buckets
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.line.dawa import Dawa
@@ -19,7 +19,7 @@ from pandas_blowfish.policy.domain import Domain, integers
 def _noisy(measured, bins):
     exact = measured.apply(bins)
     if isinstance(measured, Dawa):
-        return bucketed(measured, exact)
+        return draw_buckets(measured, exact)
     for code, scale in enumerate(measured.scales.values):
         rows = np.flatnonzero(measured.scales.codes == code)
         if scale and len(rows):

@@ -34,7 +34,7 @@ def test_weighted_sums_match_dense_least_squares(seed, make_lined, make_layout, 
     weights = np.array([draw.uniform(-2, 2) for _ in range(lined.line.size)])
     covariance = _covariance(nested, lined, by_dense_bins)
 
-    base, follows = nested.spread.weighted(weights)
+    base, follows = nested.spread.weigh(weights)
     cuts = nested.spread.cuts()
 
     for line in range(lined.line.groups):

@@ -11,7 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.linear import atom_rows as module
-from pandas_blowfish.plan.linear.atom_rows import distinct, multiples, packed, unpacked, weighed
+from pandas_blowfish.plan.linear.atom_rows import distinct, multiples, multiply_rows, pack_rows, unpack_rows
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -37,9 +37,9 @@ def test_packed_rows_are_read_back(seed):
     draw = np.random.default_rng(seed)
     rows = draw.integers(-(2**40), 2**40, (6, 9)) * (draw.random((6, 9)) < 0.4)
 
-    kept = packed(csr_array(rows))
+    kept = pack_rows(csr_array(rows))
 
-    assert unpacked(kept).toarray().tolist() == rows.tolist()
+    assert unpack_rows(kept).toarray().tolist() == rows.tolist()
     assert all(isinstance(each, (str, list)) for each in kept.values())
 
 
@@ -103,7 +103,7 @@ def test_large_numbers_do_not_wrap():
     )
 
     for counts in ([2**31, 2**31 - 3, 7], [0, 1, 0], [2**30 + 1, 2**32, 2**30], [3_000_000, 0, 2]):
-        found = weighed(rows, np.array(counts))
+        found = multiply_rows(rows, np.array(counts))
 
         assert found.tolist() == [max(-(2**61), min(2**61, each)) for each in exactly(rows, np.array(counts))]
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.linear import line_sums as module
-from pandas_blowfish.plan.linear.line_sums import LineSums, numbered, weighted_rows
+from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers, weighted_rows
 from pandas_blowfish.plan.linear.woven import Woven
 
 
@@ -29,7 +29,7 @@ def asked_of(found, weights):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_rows_are_single_ones(seed, make_lined, make_layout):
-    """All rows at once are what `Spread.weighted` says of each."""
+    """All rows at once are what `Spread.weigh` says of each."""
     draw = random.Random(seed)
     found = make_lined(draw, 6)
     nest = Nest(found.line, make_layout(draw, found.line))
@@ -39,7 +39,7 @@ def test_rows_are_single_ones(seed, make_lined, make_layout):
     base, follow = weighted_rows(spread, weights)
 
     for number, each in enumerate(weights):
-        one, ways = spread.weighted(each)
+        one, ways = spread.weigh(each)
         assert base[number] == pytest.approx(one, rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(follow[number], ways, atol=1e-9)
 
@@ -70,7 +70,7 @@ def test_few_rows_stand_for_many(line_of):
     asked = asked_of(found, np.tile(weights, (40, 1)))
     spread = Spread(Nest(found.line, Layout(1)), [2.0])
 
-    few = asked.sampled()
+    few = asked.sample()
 
     assert few.per_line == 12
     together = few.mean_variance(spread) * 12
@@ -79,6 +79,6 @@ def test_few_rows_stand_for_many(line_of):
 
 def test_numbers_of_groups(line_of):
     """Without groups answers are numbered; positions of lines come first."""
-    assert numbered([], 3).tolist() == [0, 1, 2]
+    assert number_answers([], 3).tolist() == [0, 1, 2]
     tally = line_of(2, 1).asked.tally
-    assert numbered(tally.binnings, 2).tolist() == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert number_answers(tally.binnings, 2).tolist() == [(0, 0), (0, 1), (1, 0), (1, 1)]

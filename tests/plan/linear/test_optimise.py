@@ -36,8 +36,8 @@ def test_slopes_match_differences(parts, narrow):
     queries = draw.integers(-2, 3, (3 if narrow else 9, 6))
     pairs = np.array([[0, 1], [1, 2], [0, 2], [3, 4], [5, 6]])
     problem = Problem.of(queries.T @ queries / len(queries), pairs, np.array(parts))
-    problem = problem.narrowed(queries) if narrow else problem
-    values = problem.normed(problem.values(draw.normal(size=(8, 6))))
+    problem = problem.narrow_to(queries) if narrow else problem
+    values = problem.normalise(problem.values(draw.normal(size=(8, 6))))
 
     _, slope = problem.smooth(values, 0.01, 20.0)
 
@@ -90,9 +90,9 @@ def test_numbers_stay_small():
     pairs, parts = near(cells, 1), np.zeros(cells, dtype=np.int64)
     gram = queries.T @ queries / len(queries)
 
-    problem = Problem.of(gram, pairs, parts).narrowed(queries)
+    problem = Problem.of(gram, pairs, parts).narrow_to(queries)
     mixed = draw.normal(size=(3, 3)) @ queries
-    rows = problem.whole_rows(problem.normed(problem.values(mixed)))
+    rows = problem.whole_rows(problem.normalise(problem.values(mixed)))
 
     assert 2**29 < np.abs(rows).max() <= 2**31
     assert np.gcd.reduce(rows, axis=None) == 1

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.shape import agree as module
-from pandas_blowfish.plan.shape.agree import agree, settled
+from pandas_blowfish.plan.shape.agree import agree, settle_counts
 
 
 def _dense(families, size):
@@ -102,7 +102,7 @@ def test_what_is_settled_is_whole():
     known = [Family(np.array(own), np.array(each)) for own, each in zip(labels, totals, strict=True)]
 
     assert agree(counts, known, positive=True).tolist() == [3.0, 0.0, 7.0, 2.0]
-    assert settled(known, 4).tolist() == [3.0, 0.0, 7.0, 2.0]
+    assert settle_counts(known, 4).tolist() == [3.0, 0.0, 7.0, 2.0]
 
 
 @pytest.mark.parametrize("positive", [True, False])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from pandas_blowfish.plan.shape.simplex import exact_totals, pinned, projected
+from pandas_blowfish.plan.shape.simplex import exact_totals, pin, project
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -14,7 +14,7 @@ def test_pinned_is_weighted_least_squares(seed):
     counts, spread = draw.normal(0, 9, 8), draw.uniform(0.5, 4, 8)
     total_of, totals = draw.integers(-1, 3, 8), draw.integers(0, 30, 3).astype(float)
 
-    found = pinned(counts, total_of, totals, spread)
+    found = pin(counts, total_of, totals, spread)
     rows = np.array([(total_of == each).astype(float) for each in range(3) if (total_of == each).any()])
     asked = np.array([totals[each] for each in range(3) if (total_of == each).any()])
     gaps = asked - rows @ counts if len(rows) else np.zeros(0)
@@ -23,7 +23,7 @@ def test_pinned_is_weighted_least_squares(seed):
 
     assert np.allclose(found, slow)
     assert np.allclose(found[total_of < 0], counts[total_of < 0])
-    assert pinned(counts, np.full(8, -1), totals) is counts
+    assert pin(counts, np.full(8, -1), totals) is counts
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -38,7 +38,7 @@ def test_projected_is_the_nearest(seed):
     for lot in range(lots):  # a group of fewer than no rows is empty
         counts[lot * each] += max(0.0, 1.0 - counts[lot * each : (lot + 1) * each].sum())
 
-    found = projected(counts, total_of, noisy, lots)
+    found = project(counts, total_of, noisy, lots)
 
     assert (found >= 0).all()
     for lot in range(lots):
@@ -59,7 +59,7 @@ def test_groups_of_no_rows_and_exact_bins():
     """Negative totals are none; counts that are exact and in no total are left as they are."""
     counts = np.array([-5.0, 1.0, 4.0, 7.0])
 
-    found = projected(counts, np.full(4, -1), np.array([True, True, True, False]), 2)
+    found = project(counts, np.full(4, -1), np.array([True, True, True, False]), 2)
 
     assert found.tolist() == [0.0, 0.0, 4.0, 7.0]
 

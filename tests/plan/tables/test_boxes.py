@@ -45,7 +45,7 @@ def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter, make_
         groups, rows = question.groups, []
         for key in np.ndindex(*question.domain.shape[:groups]):
             own = counted & np.logical_and.reduce([codes[n] == k for n, k in enumerate(key)] or [counted])
-            for box in range(len(question.some)):
+            for box in range(len(question.nonempty)):
                 hit = own.copy()
                 for n, (low, high) in enumerate(question.spans):
                     atom = question.atoms[groups + n][codes[groups + n]]
@@ -53,7 +53,7 @@ def test_atoms_and_spans_match_cells(chunk, make_full_policy, make_filter, make_
                 rows.append(hit)
 
         assert (np.array(rows) == boxes_by_cells(question)).all()
-        for atom, kept in zip(question.atoms, question.kept, strict=False):
+        for atom, kept in zip(question.atoms, question.kept_cells, strict=False):
             assert ((atom >= 0) == kept).all()
     assert tried > 10
 
@@ -71,7 +71,7 @@ def test_no_edge_leads_from_one_segment_to_another(chunk, make_full_policy, make
         policy, scope, names, bounds = made
         question = scope.range(names, bounds).asked[0]
         segments = question.segments(policy)
-        for place in range(question.seen):
+        for place in range(question.shown_columns):
             name, atom = question.domain.columns[place], question.atoms[place]
             for start, end in definition_edges(policy, [name]).tolist():
                 if max(start, end) < len(atom) and atom[start] >= 0 and atom[end] >= 0:

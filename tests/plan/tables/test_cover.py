@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.tables.cover import Cover, optimised
+from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -106,7 +106,7 @@ def test_optimised_tells_every_effect(neighbors):
         loss = (cover.losses(options) @ np.array(weights)).max()
         return (cover.effects[1] / precise).sum() * loss**2
 
-    found = optimised(cover)
+    found = find_tables(cover)
     options, weights = [(places, fold) for places, fold, _ in found], [each[2] for each in found]
     even = [(places, ()) for places, _ in cover.asked]
 
@@ -117,8 +117,8 @@ def test_optimised_tells_every_effect(neighbors):
 
 def test_nothing_to_measure_where_all_is_exact():
     """Public columns, and columns of one cell."""
-    assert optimised(cover_of((3, 4), [["a"], ["a", "b"]], {"a": bf.public(), "b": bf.public()})) == []
-    assert optimised(cover_of((1, 1), [["a"], ["a", "b"]])) == []
+    assert find_tables(cover_of((3, 4), [["a"], ["a", "b"]], {"a": bf.public(), "b": bf.public()})) == []
+    assert find_tables(cover_of((1, 1), [["a"], ["a", "b"]])) == []
 
 
 def test_too_many_effects_are_refused():

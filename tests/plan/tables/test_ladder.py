@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan.tables.ladder import filled, ladder, longest
+from pandas_blowfish.plan.tables.ladder import count_filled, ladder, longest
 
 
 def random_ladder(draw, *, ordered):
@@ -85,8 +85,8 @@ def test_segments_that_are_no_runs():
     assert ladder(np.arange(4), segments, [2], ordered=False).counts == (1, 2, 4)
     assert longest(segments, ordered=True) == 4
     assert longest(segments, ordered=False) == 2
-    assert filled(segments, ordered=True) == 4
-    assert filled(np.array([0, 1, 1, 1, 2]), ordered=True) == 9
+    assert count_filled(segments, ordered=True) == 4
+    assert count_filled(np.array([0, 1, 1, 1, 2]), ordered=True) == 9
 
 
 def test_radices_must_reach():

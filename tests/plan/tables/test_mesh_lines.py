@@ -90,7 +90,7 @@ def test_scaled_keeps_levels():
     """Other weights of nearly the same proportions: none of them falls to 0 or comes to life."""
     lines, _ = random_lines(11)
 
-    small = lines.scaled(1e-6)
+    small = lines.rescale(1e-6)
 
     assert [weight > 0 for weight in small.weights] == [weight > 0 for weight in lines.weights]
     assert (small.shares == lines.shares).all()

@@ -27,7 +27,7 @@ def test_each_set_is_measured_once_and_answered_as_asked():
     question = asked(bf.Policy(ABC), [["b", "a"], ["a", "b"], ["a"]])
     table = np.arange(12.0).reshape(4, 3)
 
-    listed = question.listed({(0, 1): table, (1,): table[0]})
+    listed = question.list_answers({(0, 1): table, (1,): table[0]})
 
     assert question.domain.columns == ("b", "a")
     assert question.sets == ((0, 1), (1,))
@@ -49,13 +49,13 @@ def test_kept_and_held_match_cells(seed, make_full_policy, make_filter):
         assert not counted.any()
         return
 
-    for place, kept in enumerate(question.kept):
+    for place, kept in enumerate(question.kept_cells):
         others = tuple(axis for axis in range(counted.ndim) if axis != place)
         assert kept.tolist() == np.flatnonzero(counted.any(axis=others)).tolist()
     for places in question.sets:
         others = tuple(axis for axis in range(counted.ndim) if axis not in places)
-        some = counted.any(axis=others)[np.ix_(*(question.kept[place] for place in places))]
-        held = question.held(places)
+        some = counted.any(axis=others)[np.ix_(*(question.kept_cells[place] for place in places))]
+        held = question.occupied_cells(places)
         assert some.all() if held is None else (held == some).all()
 
 

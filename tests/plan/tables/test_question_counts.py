@@ -16,7 +16,6 @@ from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tables.question import STRATEGIES, Counts
 from pandas_blowfish.plan.tally import Tally, tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 9), integers("y", 0, 1))), secrets={"x": bf.threshold(2)})
@@ -70,13 +69,6 @@ class EvenCells(OneTable):
         """Return the columns of the matrix at some cells."""
         bins = self.tally.bins_at(cells)
         return columns_from([(np.where(bins % 2, -1, bins // 2), 1)], len(self.scales))
-
-    def matrix(self):
-        """Return the whole matrix."""
-        shape = [binning.bins for binning in self.tally.binnings]
-        codes = np.unravel_index(np.arange(self.tally.size), shape)
-        names = self.tally.domain.columns
-        return self.columns(Cells.present(dict(zip(names, codes, strict=True)), self.tally.size))
 
     def solve(self, values, *, post, known=None):
         """Return what was measured, and 0 for the others."""
@@ -154,3 +146,10 @@ def test_nothing_more_is_tried_once_all_counts_are_exact(even_cells):
     assert [each.name for each in question.candidates(public, Fraction(1), "auto", every=True)] == [
         "identity"
     ]
+
+
+@pytest.mark.parametrize("asked", [POLICY.plan.count(), POLICY.plan.cumhist("x")])
+def test_a_stored_answer_of_an_unknown_strategy_is_not_read_by_another(asked):
+    """An entry of a strategy that is no longer there is refused, whatever the family."""
+    with pytest.raises(UnknownStrategyError, match="gone"):
+        asked.asked[0].reread(POLICY, Fraction(1), "gone", {})

@@ -12,7 +12,7 @@ from pandas_blowfish.plan.lattice import Total, lattice, ones
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.totals import sensitivity as module
 from pandas_blowfish.plan.totals.sensitivity import shifts
-from pandas_blowfish.plan.totals.sums import Column, Sums
+from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.scope import Scope
 
@@ -20,9 +20,9 @@ from pandas_blowfish.queries.scope import Scope
 def _largest(policy, tally, total):
     """Return the largest change of a total over the edges that the words of the policy draw."""
     attribute, rows = total.lattice.attribute, shifts(policy, tally, [total])
-    column = Column(attribute, total.lattice, None, None, False)
+    column = SummedColumn(attribute, total.lattice, None, None, False)
     index = tally.index
-    measured = Sums("sum", tally, (total,), (column,), rows, Fraction(1), (Fraction(1), "middle"), index)
+    measured = NoisySums("sum", tally, (total,), (column,), rows, Fraction(1), (Fraction(1), "middle"), index)
     matrix = measured.matrix()
     edges = definition_edges(policy, measured.domain.columns)
     return edge_loss(matrix, [Fraction(1)] * matrix.shape[0], edges).value

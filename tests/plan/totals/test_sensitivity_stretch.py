@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.lattice import Total, lattice
-from pandas_blowfish.plan.totals.sensitivity import listed, longest, shifts, together
+from pandas_blowfish.plan.totals.sensitivity import joint_changes, longest, longest_listed, shifts
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.offsets import OffsetBall
@@ -49,14 +49,16 @@ def test_missing_cells():
     found = lattice(column)
 
     def both(secret):
-        return listed(bf.Policy(Domain((column,)), secrets={"x": secret}).graph.blocks[0].graph, found)
+        return longest_listed(
+            bf.Policy(Domain((column,)), secrets={"x": secret}).graph.blocks[0].graph, found
+        )
 
     assert both(bf.full()) == (3, 5)
     assert both(bf.full(missing="public")) == (3, 0)
     assert both(bf.threshold(1)) == (1, 5)
     assert both(bf.public()) == (0, 0)
-    assert listed(Explicit(5, np.array([[0, 3], [1, 4]])), found) == (3, 3)
-    assert listed(Cliques(np.array([0, 1, 1, 0, 0])), found) == (3, 5)
+    assert longest_listed(Explicit(5, np.array([[0, 3], [1, 4]])), found) == (3, 3)
+    assert longest_listed(Cliques(np.array([0, 1, 1, 0, 0])), found) == (3, 5)
 
 
 def test_together():
@@ -65,15 +67,15 @@ def test_together():
     ball = OffsetBall((5, 5), np.array([[0, 1], [1, 0], [1, 1], [2, 0], [0, -1], [-1, 0], [-1, -1], [-2, 0]]))
     step = b.each
 
-    assert together(ball, ["a", "b"], [a, b]).tolist() == [[1, step], [2, 0]]
-    assert together(Explicit(25, np.array([[0, 24], [0, 1]])), ["a", "b"], [a, b]).tolist() == [
+    assert joint_changes(ball, ["a", "b"], [a, b]).tolist() == [[1, step], [2, 0]]
+    assert joint_changes(Explicit(25, np.array([[0, 24], [0, 1]])), ["a", "b"], [a, b]).tolist() == [
         [0, step],
         [4, 4 * step],
     ]
-    assert together(Explicit(25, np.empty((0, 2), int)), ["a", "b"], [a, b]).tolist() == [[0, 0]]
-    assert together(Cliques.full(25), ["a", "b"], [a, b]) is None
+    assert joint_changes(Explicit(25, np.empty((0, 2), int)), ["a", "b"], [a, b]).tolist() == [[0, 0]]
+    assert joint_changes(Cliques.full(25), ["a", "b"], [a, b]) is None
     maybe = lattice(from_dict("a", {"type": "integer", "min": 0, "max": 3, "nullable": True}))
-    assert together(ball, ["a", "b"], [maybe, b]) is None
+    assert joint_changes(ball, ["a", "b"], [maybe, b]) is None
 
 
 def every_change(ball, order, weighed):
@@ -106,7 +108,7 @@ def test_together_bounds_every_edge(seed):
     weighed = [lattice(columns[place]) for place in order]
     every = every_change(ball, order, weighed)
 
-    found = together(ball, list(names), weighed)
+    found = joint_changes(ball, list(names), weighed)
 
     assert {tuple(row) for row in found.tolist()} <= {tuple(row) for row in every.tolist()}
     for rates in itertools.product(range(8), repeat=len(names)):
@@ -120,7 +122,7 @@ def test_a_ball_of_whole_numbers_is_its_corners():
     for theta, corners in ((128, 3), (256, 6)):
         ball = bf.Policy(domain, secrets={names: bf.threshold(theta)}).graph.blocks[0].graph
 
-        found = together(ball, list(names), [lattice(each) for each in domain])
+        found = joint_changes(ball, list(names), [lattice(each) for each in domain])
 
         assert len(found) == corners
         assert (found.sum(axis=1) == theta * lattice(domain["r"]).each).all()

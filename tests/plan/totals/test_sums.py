@@ -8,7 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.plan.scales import variance
-from pandas_blowfish.plan.totals.sums import Sums
+from pandas_blowfish.plan.totals.sums import NoisySums
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain(
@@ -30,7 +30,7 @@ def test_scales_are_in_proportion():
     assert list(plan.scales) == [20, 8, 0]  # 2 * 5 / epsilon, 2 * 2 tens / epsilon, the row count
     assert plan.sensitivity == 7
     assert plan.privacy_loss() == Fraction(1, 2)
-    assert isinstance(plan.measurement, Sums)
+    assert isinstance(plan.measurement, NoisySums)
 
 
 def test_matrix_is_weights_over_cells():

@@ -7,7 +7,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.frames.answer import answer
-from pandas_blowfish.queries.frames.protect import opened
+from pandas_blowfish.queries.frames.protect import open_frame
 
 POLICY = bf.Policy(Domain((integers("x", 0, 4),)), secrets={"x": bf.threshold(1)})
 
@@ -34,7 +34,7 @@ def test_receipts_follow_the_ledger():
 def test_wrong_arguments_are_refused_before_the_charge(arguments):
     """post is True or False, a name is text."""
     df = _protected()
-    source = opened(df.attrs["blowfish"])
+    source = open_frame(df.attrs["blowfish"])
     plan = POLICY.plan.hist("x", epsilon="1/4")
 
     with pytest.raises(ArgumentError):

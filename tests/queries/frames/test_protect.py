@@ -15,7 +15,7 @@ from pandas_blowfish.errors import (
     PolicyMismatchError,
 )
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.frames.protect import as_policy, is_name, opened, require_bound
+from pandas_blowfish.queries.frames.protect import as_policy, is_name, open_frame, require_bound
 
 GRID = Domain((integers("x", 0, 4), integers("y", 0, 1)))
 PAIRS = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 1, 1, 1]})
@@ -27,7 +27,7 @@ def test_what_is_bound():
     """The first entry holds policy, number of rows, seal and choices; `opened` reads the policy back."""
     df = ROWS.blowfish.protect(POLICY, epsilon=1, dataset="rows", ledger=bf.Ledger(), outside="clip")
 
-    source = opened(df.attrs["blowfish"])
+    source = open_frame(df.attrs["blowfish"])
 
     assert source.policy == POLICY
     binding = source.dataset.binding
@@ -60,7 +60,7 @@ def test_policies_pass_through_and_records_fail_closed():
     assert as_policy(POLICY) is POLICY
     for record in (None, {}, [], "protected", {"kind": "release"}):
         with pytest.raises(NotProtectedError):
-            opened(record)
+            open_frame(record)
 
 
 def test_recorded_facts_join_the_policy():
@@ -74,7 +74,7 @@ def test_recorded_facts_join_the_policy():
     assert df.blowfish.plan.hist(["x", "y"]).scale == 2 * before.scale
     assert len(df.blowfish.hist(["x", "y"], epsilon=1)) == 10
     assert df.attrs["blowfish"]["policy"] == bf.Policy(GRID).fingerprint
-    assert opened(df.attrs["blowfish"]).dataset.facts == (bf.Marginal("y", answer=[1, 3]).to_dict(),)
+    assert open_frame(df.attrs["blowfish"]).dataset.facts == (bf.Marginal("y", answer=[1, 3]).to_dict(),)
 
 
 def test_protect_again_after_facts():
@@ -282,7 +282,7 @@ def test_the_first_refusal_is_the_only_error(tmp_path):
 def test_a_binding_is_compared_without_rows():
     """The same refusals as `protect`, for whoever asks before rows are read."""
     df = ROWS.blowfish.protect(POLICY, epsilon=1, dataset="rows", ledger=bf.Ledger())
-    bound, stated = opened(df.attrs["blowfish"]).dataset, {"outside": "error", "unit": None}
+    bound, stated = open_frame(df.attrs["blowfish"]).dataset, {"outside": "error", "unit": None}
     other = bf.Policy(POLICY.domain, secrets={"x": bf.public()})
 
     require_bound(bound, POLICY, Fraction(1), stated)

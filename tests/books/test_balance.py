@@ -4,24 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-import pandas_blowfish as bf
+from pandas_blowfish.books.balance import balance_of, follows, latest_charges
+from pandas_blowfish.books.budget import OVERSPENT
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.receipt import is_receipt
-from pandas_blowfish.books.state import (
-    COLUMNS,
-    OVERSPENT,
-    Budget,
-    Dataset,
-    check_head,
-    differs,
-    follows,
-    latest,
-    line,
-    sums,
-    text,
-)
-from pandas_blowfish.errors import ArgumentError
 
 OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
 
@@ -118,30 +104,11 @@ def test_the_first_entry_opens():
     assert not follows(entry("charge", epsilon="0", spent="0"), None, {})
 
 
-def test_words_and_rows():
-    """Remaining may be below nothing; entries from before facts were priced can still be read."""
-    bound = Dataset("a", {}, Fraction(1), Fraction(3, 2), OVER)
-    row = (1, "a", "fact", "now", '{"total":"1","spent":"0","closed":null,"fact":{"count":1}}', "hash")
-
-    assert Budget(bound.total, bound.spent).remaining == Fraction(-1, 2)
-    assert bound.mendable
-    assert not Dataset("a", {}, Fraction(1), Fraction(0), UNKNOWN).mendable
-    assert text(bf.Box(x=(0, 2)).to_dict()) == "Box(x=(0, 2))"
-    shown = dict(zip(COLUMNS, line(row), strict=True))
-    assert shown["query"] == "{'count': 1}"
-    assert shown["repriced"] is None
-    assert sums(Entry(1, "a", "fact", "now", {"total": "1", "spent": "0", "closed": None}, "")).facts == 0
-    assert differs({"spent": "1/3"}, WAS, WAS) == "spent"
-
-
-def test_a_closed_budget_says_so():
-    """Two numbers make an open budget; the reason is a third, shown only where there is one."""
-    over = Dataset("a", {}, Fraction(1), Fraction(3, 2), OVER).budget
-
-    assert Budget(Fraction(1), Fraction(1, 2)) == Dataset("a", {}, Fraction(1), Fraction(1, 2), None).budget
-    assert over == Budget(Fraction(1), Fraction(3, 2), OVER) != Budget(Fraction(1), Fraction(3, 2))
-    assert repr(over) == f"Budget(total=1, spent=3/2, remaining=-1/2, closed={OVER!r})"
-    assert "closed" not in repr(Budget(Fraction(1), Fraction(1)))
+def test_entries_from_before_facts_were_counted():
+    """They state no number of facts: there were none."""
+    assert (
+        balance_of(Entry(1, "a", "fact", "now", {"total": "1", "spent": "0", "closed": None}, "")).facts == 0
+    )
 
 
 def test_the_last_charges_come_newest_first():
@@ -153,15 +120,5 @@ def test_the_last_charges_come_newest_first():
             ledger.charge(name, Fraction(1, 4), {"number": number})
     ledger.raise_budget("a", 3)
 
-    assert [entry.body["number"] for entry in latest(ledger.location, "a", 2)] == [2, 1]
-    assert latest(ledger.location, "nobody", 2) == []
-
-
-@pytest.mark.parametrize(
-    "head", [{}, {"entry": 2, "hash": ["a"]}, {"entry": [2], "hash": "a"}, {"hash": "a"}]
-)
-def test_what_is_no_receipt(head):
-    """A mapping that says no entry, or none that can be looked up, is refused as an argument."""
-    assert not is_receipt(head)
-    with pytest.raises(ArgumentError, match="not a receipt"):
-        check_head(head)
+    assert [entry.body["number"] for entry in latest_charges(ledger.location, "a", 2)] == [2, 1]
+    assert latest_charges(ledger.location, "nobody", 2) == []

@@ -1,0 +1,180 @@
+"""Balances: what entries state of their dataset, and whether each follows from the one before.
+
+Never sees rows.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from sqlite3 import Connection
+from typing import Any, NamedTuple
+
+from pandas_blowfish.books.budget import LARGEST, OVERSPENT
+from pandas_blowfish.books.log import Entry, every, transaction
+from pandas_blowfish.errors import LedgerTamperedError
+
+WEAKER = -1  # the number, which no charge has, under which a release with a weaker guarantee is remembered
+FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class Balance(NamedTuple):
+    """What an entry states of its dataset."""
+
+    total: Fraction
+    spent: Fraction
+    closed: str | None
+    facts: int
+
+
+def balance_of(entry: Entry) -> Balance:
+    """Return the total, the spent, the reason of closing and the recorded facts that an entry states."""
+    body = entry.body
+    try:
+        total, spent, closed, facts = body["total"], body["spent"], body["closed"], body.get("facts", 0)
+        if type(facts) is int and (closed is None or type(closed) is str):
+            return Balance(parse_fraction(total), parse_fraction(spent), closed, facts)
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(entry.id, "its sums cannot be read")
+
+
+def cost_of(entry: Entry) -> Fraction:
+    """Return what a charge stated that it cost."""
+    try:
+        return parse_fraction(entry.body["epsilon"])
+    except UNREADABLE:
+        raise LedgerTamperedError(entry.id, "its cost cannot be read") from None
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def parse_fraction(value: Any) -> Fraction:
+    """Return a number as an entry writes it, such as "1/10"; raise ValueError for any other text."""
+    if type(value) is int:
+        value = str(value)
+    if type(value) is not str or not FRACTION.fullmatch(value):
+        raise ValueError("not a fraction")
+    numerator, _, denominator = value.partition("/")
+    found = Fraction(int(numerator), int(denominator or 1))
+    if found.numerator.bit_length() - found.denominator.bit_length() > LARGEST:
+        raise ValueError("too large")
+    return found
+
+
+def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> bool:
+    """Return whether an entry may state its sums when the one before it of its dataset stated its own.
+
+    Args:
+        entry: The entry.
+        before: The one before it, of the same dataset; None if it is the first.
+        costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
+
+    Proof note:
+        Requires: entries come in their order (`chain.replay`).
+        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, no
+                  charge ever got cheaper, and it exceeds the total only where the dataset is closed.
+        Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
+                  each named with its new cost; nothing else changes `spent`, and the one release under a
+                  weaker promise, the digest of an answer and an upgrade change nothing at all.
+        Checked:  tests/books/test_balance.py::test_what_follows
+    """
+    try:
+        require_following(entry, None if before is None else balance_of(before), costs)
+    except LedgerTamperedError:
+        return False
+    return True
+
+
+def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
+    """Return what an entry states, or raise LedgerTamperedError where it does not follow; see `follows`."""
+    now = balance_of(entry)
+    try:
+        if _follows(entry, now, was, costs):
+            return now
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
+
+
+def _follows(entry: Entry, now: Balance, was: Balance | None, costs: dict[int, Fraction]) -> bool:
+    if was is None or entry.kind == "open":
+        return was is None and entry.kind == "open" and now == Balance(now.total, Fraction(0), None, 0)
+    if entry.kind in ("answer", "upgrade"):
+        return now == was
+    if entry.kind == "fact":
+        return _fact_follows(entry, now, was, costs)
+    if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
+        return False
+    if entry.kind == "apart":
+        once, within = WEAKER not in costs, 0 < parse_fraction(entry.body["epsilon"]) <= now.total
+        costs[WEAKER] = parse_fraction(entry.body["epsilon"])
+        return once and within and now == was
+    if entry.kind == "charge":
+        epsilon = costs[entry.id] = parse_fraction(entry.body["epsilon"])
+        adds = epsilon.numerator >= 0 and _adds_up(was.spent, epsilon, now.spent)
+        return was.closed is None and adds and now.total == was.total
+    raised = now.total > was.total and now.spent == was.spent
+    return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _exceeds(one: Fraction, other: Fraction) -> bool:
+    return one.numerator * other.denominator > other.numerator * one.denominator
+
+
+def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
+    """Return whether a sum is exact, without reducing it: of many entries that is most of the work."""
+    below = one.denominator * other.denominator
+    above = one.numerator * other.denominator + other.numerator * one.denominator
+    return above * both.denominator == both.numerator * below
+
+
+def _fact_follows(entry: Entry, now: Balance, was: Balance, costs: dict[int, Fraction]) -> bool:
+    if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
+        return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
+    repriced = {int(number): parse_fraction(cost) for number, cost in entry.body["repriced"].items()}
+    if any(cost < costs[number] for number, cost in repriced.items()):
+        return False
+    more = sum((cost - costs[number] for number, cost in repriced.items()), Fraction(0))
+    costs.update(repriced)
+    if (now.total, now.spent, now.facts) != (was.total, was.spent + more, was.facts + 1):
+        return False
+    if was.closed is not None and not was.closed.startswith(OVERSPENT):
+        return now.closed == was.closed
+    return now.closed is not None or (was.closed is None and now.spent <= now.total)
+
+
+def recorded_facts(connection: Connection, dataset: str) -> tuple[dict[str, Any], ...]:
+    """Return the recorded facts of a dataset as plain data, in order."""
+    found = every(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
+    return tuple(_fact(entry) for entry in found if "repriced" in entry.body)
+
+
+def _fact(entry: Entry) -> dict[str, Any]:
+    fact = entry.body.get("fact")
+    if not isinstance(fact, dict):
+        raise LedgerTamperedError(entry.id, "its fact cannot be read")
+    return fact
+
+
+def list_charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]]:
+    """Return the charges of a dataset, each with what it costs by now."""
+    costs, found = dict[str, Fraction](), list[Entry]()
+    for entry in every(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
+        try:
+            if entry.kind == "charge":
+                found.append(entry)
+                costs[str(entry.id)] = parse_fraction(entry.body["epsilon"])
+            for number, cost in entry.body.get("repriced", {}).items():
+                costs[number] = parse_fraction(cost)
+        except UNREADABLE:
+            raise LedgerTamperedError(entry.id, "its costs cannot be read") from None
+    return [(entry, costs[str(entry.id)]) for entry in found]
+
+
+def latest_charges(location: str, dataset: str, many: int) -> list[Entry]:
+    """Return the last charges of a dataset, newest first."""
+    clause = "dataset = ? AND kind IN ('charge', 'apart') ORDER BY id DESC LIMIT ?"
+    with transaction(location) as connection:
+        return list(every(connection, clause, dataset, many))
