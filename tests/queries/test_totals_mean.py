@@ -143,8 +143,8 @@ def test_refusals(df):
     for columns, words in (
         ("sex", "no mean"),
         ("open", "without bounds"),
-        (["age", "day"], "apart"),
-        (["day", "plain"], "apart"),
+        (["age", "day"], "separately"),
+        (["day", "plain"], "separately"),
     ):
         with pytest.raises(errors.ArgumentError, match=words):
             df.blowfish.mean(columns, epsilon=1)
