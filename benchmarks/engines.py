@@ -145,6 +145,7 @@ def _pyarrow(folder: Path, *, memory: bool) -> tuple[Any, Own]:
 def _spark(folder: Path, *, memory: bool) -> tuple[Any, Own]:
     from pyspark.sql import SparkSession, functions
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers count with this package
     made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = made.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

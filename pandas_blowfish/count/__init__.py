@@ -1,6 +1,10 @@
-"""Rows to integers: the only code besides the kernel that reads a frame. No randomness, no budget.
+"""Rows to whole numbers: codes of cells, counts, sums and seals.
 
-Read encode (values of any storage to cells), place (numbers and instants to cells), tally (frames to counts),
-weigh (sums of whole weights), fingerprint and seal (whether rows are still those that were protected), assign
-(rows to released centres), probe (made-up records for the check); then readers, one file per kind of table.
+The only folder, besides the kernel, that sees rows. It draws no randomness, knows no budget, and no error or
+message of it shows a value of a row. There is one encoder for every engine: whatever holds the rows, pandas
+frames reach `encode`, and a value has the same cell everywhere.
+
+Read `place` (numbers and instants to cells) and `encode` (columns of any storage), then `bins` and `tally`
+(counts), `weigh` (sums), `groups` (what engines count by themselves), `fingerprint` and `seal` (whether rows
+are still those that were protected); `probe` and `assign` make and label rows. `readers` opens tables.
 """

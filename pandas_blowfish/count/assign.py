@@ -67,9 +67,9 @@ def assign_rows(frame: Any, centres: Centres) -> pd.Series[Any]:
         with np.errstate(over="ignore", invalid="ignore"):
             for axis, each in enumerate(read):
                 points[:, axis] = (each(start, stop) - origin[axis]) * centres.units[axis]
-        told = np.asarray(np.isfinite(points).all(axis=1))
+        whole = np.asarray(np.isfinite(points).all(axis=1))
         lot = _lots(centres.groups, codes, start, stop)
-        for number, rows in _parts(lot, told):
+        for number, rows in _parts(lot, whole):
             if number in lots:
                 of, places = lots[number]
                 found[start:stop][rows] = of[nearest(points[rows], places)]
@@ -90,11 +90,11 @@ def _lots(groups: tuple[Attribute, ...], codes: list[Any], start: int, stop: int
     return np.where(outside, -1, lot)
 
 
-def _parts(lot: Ints | None, told: NDArray[np.bool_]) -> list[tuple[int, Any]]:
-    """Return the rows of each group whose coordinates are all told."""
+def _parts(lot: Ints | None, whole: NDArray[np.bool_]) -> list[tuple[int, Any]]:
+    """Return the rows of each group whose coordinates are all there."""
     if lot is None:
-        return [(0, slice(None) if told.all() else np.flatnonzero(told))]
-    kept = np.flatnonzero(told)
+        return [(0, slice(None) if whole.all() else np.flatnonzero(whole))]
+    kept = np.flatnonzero(whole)
     kept = kept[np.argsort(lot[kept], kind="stable")]
     numbers, starts = np.unique(lot[kept], return_index=True)
     return list(zip(numbers.tolist(), np.split(kept, starts[1:]), strict=True)) if len(kept) else []

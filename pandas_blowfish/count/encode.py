@@ -76,7 +76,7 @@ def _stamps(array: Any) -> tuple[Callable[[int, int], Ints], str, bool]:
 
 def _objects(chunk: Any, attribute: Attribute, clip: bool, memo: dict[Any, int]) -> Ints:
     """Code text and mixed objects: each distinct value once."""
-    with suppress(Exception):  # some object refuses to be hashed or compared: look at each apart
+    with suppress(Exception):  # some object refuses to be hashed or compared: code each by itself
         # True and 1, or a float and a narrower one, are one value to a hash table but may be two cells:
         # each distinct value may stand for its equals only where all are of one type
         kind = pd.api.types.infer_dtype(chunk, skipna=True)

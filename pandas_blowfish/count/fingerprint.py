@@ -1,4 +1,4 @@
-"""What of rows does not depend on their order, the same on every engine: this module sees rows.
+"""Order-independent fingerprint of the rows, the same on every engine: this module sees rows.
 
 Of each column how often each cell occurs, and how often each number below a prime that whole rows are mixed
 into by the key does. A row added, dropped or edited changes one of them, and so does, all but surely, a
@@ -76,7 +76,7 @@ class Occurrences:
 class Mixed:
     """A keyed number of each whole row, below a prime: sum of its cells' numbers times secret ones.
 
-    Listed values count by one of a few lots, chosen by the key, so that an engine can tell them by lists.
+    Listed values count by one of a few lots, chosen by the key.
     """
 
     def __init__(self, attributes: Sequence[Attribute], key: str) -> None:
@@ -88,6 +88,9 @@ class Mixed:
             own = None
             if isinstance(each, Values):
                 own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME % LOTS
+                own = np.append(
+                    own * self._times[-1], [0, 0]
+                )  # OUTSIDE and MISSING, -1 and -2, count for none
             self._lots.append(own)
 
     def mix(self, codes: Sequence[Ints]) -> Ints:
@@ -95,7 +98,7 @@ class Mixed:
         mixed: Ints = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
         for own, each, times, lots in zip(codes, self.attributes, self._times, self._lots, strict=True):
             if lots is not None:
-                mixed += np.where(own < 0, 0, lots[np.maximum(own, 0)]) * times
+                mixed += lots[own]
             else:
                 numbers = numbers_of(own, each)
                 mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
@@ -104,7 +107,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What was seen of rows, whatever their order.
+    """How often cells, and mixed rows, occur, whatever the order of the rows.
 
     Attributes:
         columns: Of each column its cells, or the digits of their numbers, and how often each occurs.
@@ -134,7 +137,7 @@ def fingerprint(
         mixed: Those to look at together; none where it has none.
         clip: Put numbers beyond the bounds into the nearest cell.
     """
-    if not mixed.attributes and (found := _seen_groups(frame, attributes, clip=clip)) is not None:
+    if not mixed.attributes and (found := _fingerprint_groups(frame, attributes, clip=clip)) is not None:
         return found
     names = [each.name for each in (*attributes, *mixed.attributes)]
     whole: Fingerprint = merge(
@@ -143,8 +146,8 @@ def fingerprint(
     return whole
 
 
-def _seen_groups(frame: Any, attributes: Sequence[Attribute], *, clip: bool) -> Fingerprint | None:
-    """Return what is seen of a column in groups that an engine counts; None where it has no such groups."""
+def _fingerprint_groups(frame: Any, attributes: Sequence[Attribute], *, clip: bool) -> Fingerprint | None:
+    """Return the fingerprint of a column from groups that an engine counts; None where it has none."""
     if len(attributes) != 1 or (groups := group_cells(frame, attributes, clip=clip)) is None:
         return None
     (codes,), rows = groups[0].values(), groups[1]
@@ -169,13 +172,13 @@ def fingerprint_part(
         attributes: The columns to look at one by one.
         mixed: Those to look at together.
         clip: Put numbers beyond the bounds into the nearest cell.
-        each: Is told the place of each of the first columns, and its codes, a chunk at a time.
+        each: Takes the place of each of the first columns, and its codes, a chunk at a time.
     """
     counts, outside = [Occurrences(own) for own in attributes], [False] * len(attributes)
     together = list({own.name: own for own in (*attributes, *mixed.attributes)}.values())
     places = [[own.name for own in together].index(own.name) for own in mixed.attributes]
 
-    def passed() -> Iterator[Ints]:
+    def read_chunks() -> Iterator[Ints]:
         for chunk in chunks(part, together, clip=clip):
             for at, (own, codes, found) in enumerate(zip(attributes, chunk, counts, strict=False)):
                 if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
@@ -184,7 +187,7 @@ def fingerprint_part(
                 found.add(numbers_of(codes, own))
             yield mixed.mix([chunk[place] for place in places])
 
-    rows = count_numbers(passed())
+    rows = count_numbers(read_chunks())
     return Fingerprint([own.counts() for own in counts], rows, outside)
 
 
@@ -198,10 +201,11 @@ def count_numbers(parts: Iterable[Ints]) -> Found:
             more = np.bincount(np.concatenate(few), minlength=PRIME)
             counts, few = more if counts is None else counts + more, []
     rest = np.concatenate(few) if few else np.zeros(0, dtype=np.int64)
-    if counts is None:
+    if counts is None and len(rest) < PRIME // FEW:  # more are sooner counted than sorted
         cells, often = np.unique(rest, return_counts=True)
         return cells, often.astype(np.int64)
-    counts = counts + np.bincount(rest, minlength=PRIME)
+    last = np.bincount(rest, minlength=PRIME)
+    counts = last if counts is None else counts + last
     cells = np.flatnonzero(counts)
     return cells, counts[cells]
 
@@ -215,7 +219,7 @@ def chunks(part: pd.DataFrame, attributes: Sequence[Attribute], *, clip: bool) -
 
 
 def numbers_of(codes: Ints, attribute: Attribute) -> Ints:
-    """Return the numbers of cells as other engines give them: without bounds those of steps."""
+    """Return the numbers of cells that are counted: without bounds those of steps."""
     if not isinstance(attribute, Unbounded):
         return codes
     values: Any = np.ascontiguousarray(codes).view(np.float64)

@@ -1,7 +1,8 @@
 """Groups of rows that an engine counts, to the cells of each group: this module sees rows.
 
-An engine groups rows by what it stores, or roughly by stretches of numbers, and says between which values a
-group lies. Only `encode` decides about cells: a group whose least and greatest value share one is all in it.
+An engine groups rows by what it stores, or roughly by stretches of numbers, and gives the least and the
+greatest value of each group. Only `encode` decides about cells: a group whose least and greatest value share
+one is all in it.
 """
 
 from __future__ import annotations

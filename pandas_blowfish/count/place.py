@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 OUTSIDE, MISSING = -1, -2  # as bits of a float both are NaN, so they name no number of a column without cells
 _NAT = np.iinfo(np.int64).min
 _NAN = int(np.array(np.nan).view(np.int64))
-APART = 2**50  # steps from 0 up to which floats tell edges apart
+APART = 2**50  # steps from 0 up to which floats distinguish edges
 WHOLE = 2**53  # whole numbers without bounds are read as floats, and are exact up to here
 _DIGITS = {2: range(3, 6), 4: range(6, 10)}  # how many a narrow float of so many bytes may print with
 _POWERS = np.array([float(10**power) for power in range(23)])  # those that are exact as floats
@@ -52,10 +52,10 @@ def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
         return _integers(data, attribute, clip)
     if data.dtype.kind != "f":
         data = data.astype(np.float64)
-    if isinstance(attribute, Grid) and data.dtype == np.float64 and _even(attribute):
-        return _plainly(data, attribute, clip)
-    place: Callable[..., Ints] = _real if isinstance(attribute, Grid) else _match
-    codes = place(data, attribute, clip)
+    if isinstance(attribute, Grid):
+        return _floats(data, attribute, clip)
+    assert isinstance(attribute, Values)
+    codes = _match(data, attribute, clip)
     codes[np.isnan(data)] = missing_code(attribute)
     return codes
 
@@ -130,57 +130,47 @@ def _match(data: NDArray[Any], attribute: Values, clip: bool, unit: int = 1) -> 
     return codes
 
 
-@lru_cache(maxsize=64)
-def _even(grid: Grid) -> bool:
-    """Tell whether a quotient of floats is off by less than a quarter of a cell anywhere in a grid."""
-    low, high, step = float(grid.low), float(grid.high), float(grid.step)
-    return step > 8 * np.spacing(max(abs(low), abs(high))) and high - low < np.inf and grid.cells < 2**48
-
-
-def _plainly(data: NDArray[np.float64], grid: Grid, clip: bool) -> Ints:
-    """Code floats of a grid that is `_even`: a guess that is one too large at most, set right by one edge."""
-    low, high = float(grid.low), float(grid.high)
+def _floats(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
+    """Code floats; narrow ones mean the decimals they print as, so bounds and edges are rounded alike."""
+    narrow = data.dtype != np.float64
+    with np.errstate(over="ignore"):  # a narrow float takes a bound that it cannot hold for infinite
+        low, high = data.dtype.type(float(grid.low)), data.dtype.type(float(grid.high))
     known = data > low if grid.open_low else data >= low
     known &= data < high if grid.open_high else data <= high
+    if narrow:
+        known &= np.isfinite(data)
     all_known = bool(known.all())
-    held = data if all_known else np.where(known, data, low)
-    quotient = (held - low if low else held) / float(grid.step)
-    quotient += 0.25
-    codes: Ints = quotient.astype(np.int64)
-    codes -= held < _edge(grid, codes)
-    np.minimum(codes, grid.cells - 1, out=codes)  # the edge beyond the last may be, rounded, not beyond
+    held = data.astype(np.float64, copy=False)
+    held = held if all_known else np.where(known, held, float(grid.low))
+    codes = _cells(np.maximum(held, float(grid.low)) if narrow else held, grid)
+    if narrow:
+        with np.errstate(over="ignore"):
+            here, after = (_edge(grid, codes + more).astype(data.dtype) for more in (0, 1))
+        codes = np.minimum(codes + ((after == data) & (here != data)), grid.cells - 1)
     if all_known:
         return codes
-    beyond = np.where(data > low, grid.cells - 1, 0) if clip else OUTSIDE
+    above = data >= high if grid.open_high else (data > high) | (data == np.inf)
+    beyond = np.where(above, grid.cells - 1, 0) if clip else OUTSIDE
     return np.where(known, codes, np.where(np.isnan(data), missing_code(grid), beyond))
 
 
-def _real(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
-    """Code floats; narrow ones mean the decimals they print as, so bounds and edges are rounded alike."""
-    with np.errstate(over="ignore"):  # a narrow float takes a bound that it cannot hold for infinite
-        low, high = data.dtype.type(float(grid.low)), data.dtype.type(float(grid.high))
-        below = (data <= low if grid.open_low else data < low) | (data == -np.inf)
-        above = (data >= high if grid.open_high else data > high) | (data == np.inf)
-        inside = np.where(below | above | np.isnan(data), float(grid.low), data.astype(np.float64))
-        codes = _cells(inside, grid)
-        if data.dtype != np.float64:
-            here, after = (_edge(grid, codes + more).astype(data.dtype) for more in (0, 1))
-            codes = np.minimum(codes + ((after == data) & (here != data)), grid.cells - 1)
-    codes[below] = 0 if clip else OUTSIDE
-    codes[above] = grid.cells - 1 if clip else OUTSIDE
-    return codes
-
-
 def _cells(data: NDArray[np.float64], grid: Grid) -> Ints:
-    """Return the cells of floats inside the bounds: a guess by division, set right against the edges."""
+    """Return the cells of floats inside the bounds: a guess by division, set right against the edges.
+
+    Below 2^48 cells a quotient is off by less than a quarter, so that a quarter more is never too small.
+    """
     low, high, step = float(grid.low), float(grid.high), float(grid.step)
-    if step > 8 * np.spacing(max(abs(low), abs(high))) and high - low < np.inf:
-        codes = np.clip(((data - low) / step).astype(np.int64), 0, grid.cells - 1)
-        codes -= data < _edge(grid, codes)
-        codes += data >= _edge(grid, codes + 1)
-    else:
-        codes = np.searchsorted(_edges(grid), data, side="right") - 1
-    return np.clip(codes, 0, grid.cells - 1)
+    if step <= 8 * np.spacing(max(abs(low), abs(high))) or high - low == np.inf:
+        return np.clip(np.searchsorted(_edges(grid), data, side="right") - 1, 0, grid.cells - 1)
+    many = grid.cells >= 2**48
+    quotient = (data - low if low else data) / step
+    quotient += 0.0 if many else 0.25
+    codes: Ints = quotient.astype(np.int64)
+    np.minimum(codes, grid.cells - 1, out=codes)  # the edge beyond the last may be, rounded, not beyond
+    codes -= data < _edge(grid, codes)
+    if many:
+        codes = np.minimum(codes + (data >= _edge(grid, codes + 1)), grid.cells - 1)
+    return codes
 
 
 def _edge(grid: Grid, cells: Ints) -> NDArray[np.float64]:
@@ -218,7 +208,7 @@ def exact_limit(attribute: Unbounded, *, whole: bool) -> int | float:
 def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
     """Code numbers without cells as the bits of a float, for the seal; what is not finite is OUTSIDE.
 
-    So is what floats do not tell apart, unless it is clipped: no two numbers are rounded to one here.
+    So is what floats do not distinguish, unless it is clipped: no two numbers are rounded to one here.
     """
     whole = data.dtype.kind in "iu"
     top = exact_limit(attribute, whole=whole)

@@ -1,4 +1,4 @@
-"""Keyed hashes that tell whether rows are still those that were protected: this module sees rows.
+"""Keyed hashes by which changed rows are found: this module sees rows.
 
 Whoever lacks the key, which is not in the ledger (`sealkey`), learns nothing from them.
 
@@ -41,7 +41,7 @@ def seal_rows(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         and of whole rows, whatever their order, and `count`, of the number of rows.
 
     Proof note:
-        Requires: HMAC-SHA256 under a secret key cannot be told from random digits.
+        Requires: HMAC-SHA256 under a secret key cannot be distinguished from random digits.
         Ensures:  whoever has the digests and not the key learns nothing about the rows, not even whether a
                   guess of all of them is right.
         Because:  each digest ends in an HMAC under the dataset's own key; equal columns of two datasets have
@@ -53,10 +53,10 @@ def seal_rows(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
     if isinstance(frame, pd.DataFrame):
         hashers = [_hasher(key, each.name) for each in attributes]
 
-        def hashed(at: int, codes: Ints) -> None:
+        def hash_codes(at: int, codes: Ints) -> None:
             hashers[at].update(codes)
 
-        seen = spread.fingerprint_part(frame, attributes, mixed, clip=clip, each=hashed)
+        seen = spread.fingerprint_part(frame, attributes, mixed, clip=clip, each=hash_codes)
         ordered = {
             each.name: _in_order(key, each.name, hasher)
             for each, hasher in zip(attributes, hashers, strict=True)

@@ -115,13 +115,13 @@ def _once(read: Callable[[int, int], Ints]) -> Callable[[int, int], Ints]:
     """Return a reader that keeps the last chunk it read."""
     kept: dict[tuple[int, int], Ints] = {}
 
-    def again(start: int, stop: int) -> Ints:
+    def read_once(start: int, stop: int) -> Ints:
         if (start, stop) not in kept:
             kept.clear()
             kept[start, stop] = read(start, stop)
         return kept[start, stop]
 
-    return again
+    return read_once
 
 
 def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
@@ -193,7 +193,7 @@ def require_unit(frame: Frame, unit: str) -> None:
         raise FrameError(
             f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
             columns=[unit],
-            fix="keep one row a unit; r rows a unit would multiply epsilon by r.",
+            fix="keep one row per unit; r rows per unit would multiply epsilon by r.",
         )
 
 

@@ -23,7 +23,7 @@ Bins = Callable[[int, int], Ints]
 
 
 def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -> Ints:
-    """Return the sum of the rows' weights in each group, in two halves: a row of high ones, one of low ones.
+    """Return the sum of the rows' weights in each group, in two halves: the high ones, then the low ones.
 
     A row outside every group, or whose value is missing or (against the seal) outside the domain, weighs
     nothing: no error depends on rows.
@@ -117,8 +117,8 @@ def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
     """Return the cell [i step, (i + 1) step) of each number, i clamped to +-2^61.
 
     As in bounded columns a float belongs to the last cell whose edge, correctly rounded, it has reached;
-    2^50 steps and more from 0, where edges are hardly told apart, to the cell of its exact value; codes of
-    a protected frame are of no such numbers (`place.told_apart`), so that clamping changes none of them. Of
+    2^50 steps and more from 0, which floats hardly distinguish, to the cell of its exact value; codes of
+    a protected frame are of no such numbers (`place.exact_limit`), so that clamping changes none of them. Of
     a column of logarithms it is the cell of the number's logarithm (`log_numbers`).
 
     Proof note:

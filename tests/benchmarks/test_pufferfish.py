@@ -76,7 +76,7 @@ def test_another_law_turns_the_verdict(name, capsys, monkeypatch):
     half = lambda scale, size=1: discrete_laplace(Fraction(scale) / 2, size)  # noqa: E731
     for module in (pufferfish_correlated, pufferfish_counts, pufferfish_sums):
         monkeypatch.setattr(module, "discrete_laplace", half)
-    monkeypatch.setattr(pufferfish_counts, "certified", _half)
+    monkeypatch.setattr(pufferfish_counts, "draw_certified", _half)
     if name == "sum":
         monkeypatch.setattr(pufferfish_sums, "geometric", lambda scale: geometric(2 * scale))
 

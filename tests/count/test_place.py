@@ -45,6 +45,35 @@ def test_floats_on_random_grids(seed):
     assert numbers(narrow, grid, False)[fine].tolist() == [places[place] for place in fine]
 
 
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_floats_belong_to_the_last_edge_they_reach(seed, clip):
+    """By definition: edges and bounds are rounded from fractions, to the floats that are stored."""
+    draw = random.Random(seed)
+    digits = draw.choice([0, 1, 3, 9])
+    step = Fraction(draw.randint(1, 40), 10**digits)
+    low = Fraction(draw.randint(-5_000, 5_000), 10**digits) * draw.choice([1, 1000])
+    flags = {"exclusive_min": draw.random() < 0.4, "exclusive_max": draw.random() < 0.4}
+    ends = {"min": str(float(low)), "max": str(float(low + step * draw.choice([1, 7, 3_000])))}
+    grid = from_dict("x", {"type": "float", **ends, "step": str(float(step)), **flags})
+    exact = [grid.low + cell * grid.step for cell in range(grid.cells)]
+    picked = np.array([float(draw.choice(exact)) for _ in range(100)])
+    values = np.concatenate([picked, np.nextafter(picked, -np.inf), np.nextafter(picked, np.inf)])
+    values = np.append(values, [float(grid.low), float(grid.high), np.inf, -np.inf, 1e308, -1e308])
+
+    for kind in (np.float64, np.float32):
+        with np.errstate(over="ignore"):
+            data, edges = values.astype(kind), np.array([float(edge) for edge in exact]).astype(kind)
+        least, most = kind(float(grid.low)), kind(float(grid.high))
+        if len(np.unique(edges)) < len(edges):
+            continue  # narrow floats do not distinguish these cells
+        want = np.searchsorted(edges, data, side="right") - 1
+        below = (data <= least if grid.open_low else data < least) | (data == -np.inf)
+        above = (data >= most if grid.open_high else data > most) | (data == np.inf)
+        want[below], want[above] = (0, grid.cells - 1) if clip else (OUTSIDE, OUTSIDE)
+        assert numbers(data, grid, clip).tolist() == want.tolist(), kind
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_whole_numbers_on_random_grids(seed):
     """Integers of every width, and whole floats, match the declared reading of each."""

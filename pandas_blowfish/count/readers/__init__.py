@@ -1,5 +1,9 @@
-"""Tables of other engines and files, a batch of rows at a time, for the one encoder. Sees rows.
+"""Tables of files and engines as pandas frames, a part at a time.
 
-Read tables (which tables can be counted), pieces (what every reader offers), batches, then one file per
-engine; files and fields turn text files into typed frames before they are protected.
+Sees rows, and hands out no more of them than counts. A reader places no value in a cell: it yields frames to
+`count.encode`, or groups with their least and greatest values. What an engine raises is never shown.
+
+Read `tables` (which tables can be opened), `pieces` (what every reader can do) and `batches` (those of
+Arrow types), then one file per engine: `arrow`, `polars`, `duckdb`, `dask`, `spark`. `files` and `fields`
+read CSV, Parquet and Feather files.
 """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pandas_blowfish.count.readers import batches
 from pandas_blowfish.count.readers.batches import Batches
-from pandas_blowfish.count.readers.pieces import Key, is_unique
+from pandas_blowfish.count.readers.pieces import Key, has_class
 
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 2}  # read before they are asked for: less memory
 
@@ -33,12 +33,8 @@ class ArrowBatches(Batches):
     def _count(self) -> int:
         return int(self.native.count_rows() if self.is_files else self.native.num_rows)
 
-    def is_unique(self, name: str) -> bool:
-        """Return whether every row has a value of a column that no other row has."""
-        return is_unique(pd.concat([part[name] for part in self.frames([name])]))
-
     def _distinct(self, name: str) -> int:
-        raise NotImplementedError  # a column is read whole
+        return int(pd.concat([part[name] for part in self.frames([name])]).nunique())
 
     def _read(self, names: list[str]) -> Iterator[Any]:
         if self.is_files:
@@ -49,9 +45,10 @@ class ArrowBatches(Batches):
         import pyarrow as pa
         from pyarrow import acero
 
-        if any(key.step for key in keys):  # it reads numbers sooner than it groups them
-            return None
         names = [key.name for key in keys]
+        kinds = [self.schema.field(name).type for name in names]
+        if any(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+            return None  # numbers are sooner read than grouped
         if self.is_files:
             source = acero.Declaration("scan", acero.ScanNodeOptions(self.native, columns=names, **AHEAD))
         else:
@@ -67,5 +64,4 @@ class ArrowBatches(Batches):
 
 def read_arrow(frame: Any) -> ArrowBatches | None:
     """Return a PyArrow table or dataset; None for what is neither."""
-    kinds = {f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in type(frame).__mro__}
-    return ArrowBatches(frame) if kinds & {"pyarrow.Table", "pyarrow.Dataset"} else None
+    return ArrowBatches(frame) if has_class(frame, "pyarrow", "Table", "Dataset") else None

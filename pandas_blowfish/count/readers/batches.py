@@ -169,7 +169,7 @@ def column_of(values: Any) -> Any:
     kind = values.type
     if types.is_dictionary(kind):  # which may hold a value twice, or null
         values, kind = values.cast(kind.value_type), kind.value_type
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if _is_text(kind):
         return values.dictionary_encode().to_pandas()
     if types.is_date(kind):
         values = values.cast(pa.timestamp("s" if types.is_date32(kind) else "ms"))

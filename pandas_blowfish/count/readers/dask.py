@@ -13,7 +13,7 @@ import pandas as pd
 
 from pandas_blowfish.count.progress import is_watched
 from pandas_blowfish.count.readers.batches import column_of
-from pandas_blowfish.count.readers.pieces import Answer, Pieces, ask_engine
+from pandas_blowfish.count.readers.pieces import Answer, Pieces, ask_engine, has_class
 
 WAYS = 8  # answers that one task merges
 
@@ -90,6 +90,5 @@ def _as_categories(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_dask(frame: Any) -> Partitions | None:
-    """Return a Dask DataFrame; None for what is none. Nothing is imported."""
-    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(frame).__mro__}
-    return Partitions(frame) if ("dask", "DataFrame") in kinds else None
+    """Return a Dask DataFrame; None for what is none."""
+    return Partitions(frame) if has_class(frame, "dask", "DataFrame") else None

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from pandas_blowfish.count.readers import batches
 from pandas_blowfish.count.readers.batches import NEAR, Batches
-from pandas_blowfish.count.readers.pieces import Key
-from pandas_blowfish.errors import FrameError
+from pandas_blowfish.count.readers.pieces import Key, has_class, require_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,9 @@ class DuckdbBatches(Batches):
         return int(self.native.aggregate(counted).fetchall()[0][0])
 
     def _read(self, names: list[str]) -> Iterator[Any]:
-        return iter(self.native.project(", ".join(map(_quote, names))).to_arrow_reader(batches.ROWS))
+        rows = self.native.project(", ".join(map(_quote, names)))
+        read = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch  # of older versions
+        return iter(read(batches.ROWS))
 
     def _groups(self, keys: Sequence[Key], most: int) -> Any | None:
         by, shown = [], []
@@ -52,9 +53,7 @@ class DuckdbBatches(Batches):
                 by.append(f"CAST({column} AS VARCHAR) COLLATE C" if kind == "VARCHAR" else column)
                 shown.append(f'{by[-1]} AS "least {at}"')
                 continue
-            place = f"floor(({column} - {key.low!r}::DOUBLE) / {key.step!r}::DOUBLE + {NEAR!r}::DOUBLE)"
-            inside = f"least(greatest({place}, -1), {key.many})"  # which would take null for -1
-            by.append(f"CASE WHEN {column} IS NULL THEN NULL ELSE {inside} END")
+            by.append(f"floor(({column} - {key.low!r}::DOUBLE) / {key.step!r}::DOUBLE + {NEAR!r}::DOUBLE)")
             shown.append(f'min({column}) AS "least {at}", max({column}) AS "greatest {at}"')
         groups = self.native.aggregate(", ".join([*shown, 'count(*) AS "rows"']), ", ".join(by))
         return groups.limit(most + 1).to_arrow_table()
@@ -65,12 +64,8 @@ def _quote(name: str) -> str:
 
 
 def read_duckdb(frame: Any) -> DuckdbBatches | None:
-    """Return a DuckDB relation; None for what is none. Nothing is imported."""
-    kinds = {(kind.__module__.split(".")[0].lstrip("_"), kind.__name__) for kind in type(frame).__mro__}
-    if ("duckdb", "DuckDBPyRelation") not in kinds:
+    """Return a DuckDB relation; None for what is none."""
+    if not has_class(frame, "duckdb", "DuckDBPyRelation"):
         return None
-    names = [str(name).lower() for name in frame.columns]  # DuckDB does not distinguish capitals
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        fix = "give each its own name."
-        raise FrameError(f"columns occur twice: {', '.join(twice)}", columns=twice, fix=fix)
+    require_once([str(name).lower() for name in frame.columns])  # DuckDB does not distinguish capitals
     return DuckdbBatches(frame)

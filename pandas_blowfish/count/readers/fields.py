@@ -51,7 +51,7 @@ def marks(attribute: Attribute | None) -> list[str]:
 
 
 def require_marks(na: Sequence[str], domain: Domain) -> None:
-    """Refuse a mark of a missing value that is a declared value too: nobody could tell which it is."""
+    """Refuse a mark of a missing value that is a declared value too: which of both it is would be unknown."""
     if isinstance(na, str) or not all(isinstance(mark, str) for mark in na):
         raise ArgumentError("na", "not a list of texts", allowed='texts, such as "?" and "unknown"')
     for mark in na:
@@ -67,7 +67,7 @@ def require_marks(na: Sequence[str], domain: Domain) -> None:
                     declared = False
             if declared:
                 what = f"{mark!r} is a declared value of column {attribute.name!r}"
-                raise ArgumentError("na", what, fix="mend those cells in the file, or declare other values.")
+                raise ArgumentError("na", what, fix="fix those cells in the file, or declare other values.")
 
 
 def remove_marks(column: pd.Series[Any], na: Sequence[str], *, text: bool) -> pd.Series[Any]:
@@ -78,7 +78,7 @@ def remove_marks(column: pd.Series[Any], na: Sequence[str], *, text: bool) -> pd
 
 
 def convert(column: pd.Series[Any], attribute: Attribute | None) -> pd.Series[Any]:
-    """Return a column that was read as text as what its kind says; what is not that stays text."""
+    """Return a column that was read as text as its declared kind; what is not of it stays text."""
     if attribute is None or not pd.api.types.is_string_dtype(column.dtype):
         return column
     kind = declared_kind(attribute)

@@ -24,7 +24,7 @@ from pandas_blowfish.errors import ArgumentError, DataFileError, MissingPackageE
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
 
-Tick = Callable[[float], None]  # is told the share of the file that was read
+Tick = Callable[[float], None]  # takes the share of the file that was read
 FORMS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".csv": "csv", ".tsv": "csv"}
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd"}
 LINES = 250_000  # of a text file that are read together
@@ -55,7 +55,7 @@ def read_table(
         encoding: Of text; UTF-8 by default.
         na: More texts that stand for a missing value; a value that some column declares is none. Of Parquet
             and Feather files they are looked for in columns of text alone.
-        tick: Is told the share of the file that was read.
+        tick: Takes the share of the file that was read.
 
     Proof note:
         Requires: a table that holds what its columns do not declare is refused (`protect`).
@@ -106,7 +106,7 @@ def _form(path: Any) -> tuple[Path, str]:
     if form is None or (form != "csv" and place.suffix.lower() in PACKED):
         allowed = ", ".join([*FORMS, *(f".csv{each}" for each in PACKED)])
         raise ArgumentError("data", f"unknown ending {place.suffix!r}", allowed=allowed)
-    os.stat(place)  # a file that is not there says so itself
+    os.stat(place)  # of a file that is not there, the error names it
     if not place.is_file():
         raise DataFileError(f"{place.name!r} is not a file", fix="give one file.")
     return place, form

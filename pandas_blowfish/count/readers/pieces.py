@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from pandas_blowfish.errors import BlowfishError, EngineError
+from pandas_blowfish.errors import BlowfishError, EngineError, FrameError
 
 Answer = TypeVar("Answer")
 Self = TypeVar("Self", bound="Pieces")
@@ -26,7 +26,7 @@ class Key:
         name: The column.
         low: Where the first stretch begins.
         step: How long a stretch is; 0 where each stored value is a group of its own.
-        many: How many stretches there are; what lies beyond them is one group on either side.
+        many: How many groups there are of declared values.
     """
 
     name: str
@@ -109,6 +109,19 @@ def is_unique(values: pd.Series[Any]) -> bool:
         return bool(values.is_unique) and not bool(values.isna().any())
     except TypeError:  # a list or a dict names nobody
         return False
+
+
+def has_class(frame: Any, package: str, *names: str) -> bool:
+    """Return whether a table is of one of some classes of a package; nothing is imported."""
+    kinds = {(kind.__module__.split(".")[0].lstrip("_"), kind.__name__) for kind in type(frame).__mro__}
+    return any((package, name) in kinds for name in names)
+
+
+def require_once(names: Sequence[str]) -> None:
+    """Refuse names that several columns have."""
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        fix = "give each its own name."
+        raise FrameError(f"columns occur twice: {', '.join(twice)}", columns=twice, fix=fix)
 
 
 def ask_engine(engine: str, what: str, ask: Callable[[], Answer]) -> Answer:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pandas_blowfish.count.readers import batches
 from pandas_blowfish.count.readers.batches import NEAR, Batches
-from pandas_blowfish.count.readers.pieces import Key
+from pandas_blowfish.count.readers.pieces import Key, has_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,7 @@ class PolarsBatches(Batches):
     def _distinct(self, name: str) -> int:
         import polars as pl
 
-        values = self._select([name])
-        values = values.fill_nan(None).drop_nulls()
+        values = self._select([name]).fill_nan(None).drop_nulls()
         return int(values.select(pl.all().n_unique()).collect(engine="streaming").item())
 
     def _select(self, names: Sequence[str]) -> Any:
@@ -71,7 +70,7 @@ class PolarsBatches(Batches):
             if not key.step:
                 by.append(column)
                 continue
-            place = ((column - key.low) / key.step + NEAR).floor().clip(-1.0, float(key.many))
+            place = ((column - key.low) / key.step + NEAR).floor()
             by.append(place.alias(f"key {at}"))
             ends += [column.min(), column.nan_max().alias(f"greatest {at}")]
         counts = rows.group_by(by).agg(*ends, pl.len().alias("rows"))
@@ -79,6 +78,5 @@ class PolarsBatches(Batches):
 
 
 def read_polars(frame: Any) -> PolarsBatches | None:
-    """Return a polars frame; None for what is none. Nothing is imported."""
-    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(frame).__mro__}
-    return PolarsBatches(frame) if kinds & {("polars", "DataFrame"), ("polars", "LazyFrame")} else None
+    """Return a polars frame; None for what is none."""
+    return PolarsBatches(frame) if has_class(frame, "polars", "DataFrame", "LazyFrame") else None

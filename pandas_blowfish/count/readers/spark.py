@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from pandas_blowfish.count.readers.batches import NEAR, ArrowTable, next_frame
-from pandas_blowfish.count.readers.pieces import Answer, Key
-from pandas_blowfish.errors import FrameError, MissingPackageError
+from pandas_blowfish.count.readers.pieces import Answer, Key, has_class, require_once
+from pandas_blowfish.errors import MissingPackageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,7 @@ class SparkBatches(ArrowTable):
                 by.append((f.collate(column, "UTF8_BINARY") if text else column).alias(f"least {at}"))
                 continue
             place = f.rint((column - f.lit(key.low)) / f.lit(key.step) + f.lit(NEAR - 0.5))
-            inside = f.least(f.greatest(place, f.lit(-1.0)), f.lit(float(key.many)))  # which skip null
-            by.append(f.when(column.isNotNull(), inside).alias(f"key {at}"))
+            by.append(place.alias(f"key {at}"))
             ends += [f.min(column).alias(f"least {at}"), f.max(column).alias(f"greatest {at}")]
         counts = self.native.groupBy(*by).agg(*ends, f.count(f.lit(1)).alias("rows"))
         return counts.limit(most + 1).toArrow()
@@ -120,12 +119,8 @@ def _quote(name: str) -> str:
 
 
 def read_spark(frame: Any) -> SparkBatches | None:
-    """Return a Spark DataFrame; None for what is none. Nothing is imported."""
-    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(frame).__mro__}
-    if ("pyspark", "DataFrame") not in kinds:
+    """Return a Spark DataFrame; None for what is none."""
+    if not has_class(frame, "pyspark", "DataFrame"):
         return None
-    names = [str(name) for name in frame.columns]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        fix = "give each its own name."
-        raise FrameError(f"columns occur twice: {', '.join(twice)}", columns=twice, fix=fix)
+    require_once([str(name) for name in frame.columns])
     return SparkBatches(frame)
