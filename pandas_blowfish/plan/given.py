@@ -1,7 +1,7 @@
 """Known answers of public facts as sums over the bins of a tally. Never sees rows.
 
 What a fact counts need not be a sum of bins, but a sum or difference of facts may be: cells are gathered into
-classes that no fact, filter or bin tells apart, so that it is decided without listing cells.
+classes that no fact, filter or bin separates, so that it is decided without listing cells.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class Given:
         return [Family(frozen(labels), (wanted @ answers)[kept], rows[kept])] if kept.any() else []
 
     def _classes(self, tally: Tally, facts: Iterable[Fact], column: str) -> Ints:
-        """Return classes of a column's cells that no fact, no filter and no missing bin tells apart."""
+        """Return classes of a column's cells that no fact, no filter and no missing bin separates."""
         size, seen = self.domain[column].size, tally.domain.columns
         found = np.zeros(size, dtype=np.int64)
         told = [signatures(f.condition, column, size) for f in facts if f.condition is not None]

@@ -91,7 +91,7 @@ def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[
         view = [1] * len(dropped)
         view[axis] = -1
         passes &= ~gone.reshape(view)
-    for axis in range(passes.ndim):  # classes that no combination tells apart are one
+    for axis in range(passes.ndim):  # classes that no combination separates are one
         rows = np.moveaxis(passes, axis, 0).reshape(passes.shape[axis], -1)
         _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         passes, classes[axis] = np.take(passes, first, axis=axis), same.reshape(-1)[classes[axis]]

@@ -1,4 +1,4 @@
-"""Atoms of a workload: cells that no query tells apart are one, and answers are sums over atoms.
+"""Atoms of a workload: cells that no query separates are one, and answers are sums over atoms.
 
 Never sees rows.
 """

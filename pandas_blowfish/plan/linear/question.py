@@ -191,7 +191,7 @@ class Queries(Question):
         )
 
     def _over(self, atoms: Atoms, woven: Woven) -> Any:
-        """Return the weighted rows of a nest over atoms; None where it tells apart what an atom holds."""
+        """Return the weighted rows of a nest over atoms; None where it separates what an atom holds."""
         size = woven.line.groups * woven.line.size
         if size > 2 * MAX_OPTIMISED:
             return None
@@ -212,7 +212,7 @@ class Queries(Question):
 
     @cached_property
     def _runs(self) -> dict[bool, tuple[Ints, Any]]:
-        """Return runs of cells that no query tells apart, and the queries over them.
+        """Return runs of cells that no query separates, and the queries over them.
 
         By whether cells that no query counts are runs too, or left out.
         """

@@ -232,7 +232,7 @@ def _needed(families: Sequence[Family]) -> list[Family]:
             inside = fine.labels >= 0
             own = np.zeros(len(fine.totals) + 1, dtype=np.int64)
             own[fine.labels[inside]] = coarse.labels[inside]
-            split = np.zeros(len(fine.totals) + 1, dtype=bool)  # groups that the coarser family tells apart
+            split = np.zeros(len(fine.totals) + 1, dtype=bool)  # groups that the coarser family separates
             split[fine.labels[own[fine.labels] != coarse.labels]] = True
             split[-1] = True  # what the finer family does not count
             wrong = np.zeros(len(coarse.totals) + 1, dtype=bool)

@@ -22,7 +22,7 @@ RIDGE = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """Known sums as equations about groups of counts that none of them tells apart.
+    """Known sums as equations about groups of counts that none of them separates.
 
     Attributes:
         of: The group of each count, -1 for none.

@@ -105,7 +105,7 @@ class Boxes(Question):
 
     @cached_property
     def atoms(self) -> tuple[Ints, ...]:
-        """Return the atom of each cell of each seen column: cells that no box tells apart share one."""
+        """Return the atom of each cell of each seen column: cells that no box separates share one."""
         found = []
         for place in range(self.shown_columns):
             kept = self.kept_cells[place]

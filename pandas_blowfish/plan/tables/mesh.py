@@ -44,7 +44,7 @@ MAX_NOISES = 5 * 10**7  # rows of noise beyond which a mesh is not considered
 PROOF = (
     "Cells of two columns, to each of which flows noise from its neighbours: D x + (D R) z in whole numbers, "
     "with z independent discrete Laplace noise on nodes of lines between cells. Moving a row across a line "
-    "is the same as adding one to the nodes over that place, one a level: R A' = P, so the release has the "
+    "is the same as adding one to the nodes over that place, one per level: R A' = P, so the release has the "
     "same law up to a shift of z. The policy's edges cross at most {crossings} lines of the two kinds, and "
     "with the scales {scales} the worst shift loses exactly {epsilon}. The noise itself is never released."
 )

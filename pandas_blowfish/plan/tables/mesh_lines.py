@@ -181,7 +181,7 @@ class MeshLines:
 
         Proof note:
             Requires: the shares of each effect add up to PARTS, those of levels coarser than it are 0.
-            Ensures:  one more in the nodes over a place, one a level with noise, is PARTS * leaves more
+            Ensures:  one more in the nodes over a place, one per level with noise, is PARTS * leaves more
                       there and nothing elsewhere.
             Because:  each effect is told by its node over the place, PARTS more, times its number of
                       nodes, less the mean over the node above, which is what the effect before added
