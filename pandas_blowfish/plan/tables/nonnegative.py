@@ -38,14 +38,15 @@ class Agreement:
         order: The tables, by their columns.
         groups: For each column the group of each cell that no edge leaves; None where nothing is exact.
         ease: How far an effect moves, against one of a column more.
-        total: Whether the number of rows may move, too.
+        still: Sets of columns whose tables are known: their effects do not move. The empty set is the
+            number of rows.
     """
 
     sizes: Sequence[int]
     order: tuple[Places, ...]
     groups: tuple[Ints, ...] | None
     ease: float = 1.0
-    total: bool = False
+    still: tuple[Places, ...] = ()
 
     @cached_property
     def effects(self) -> list[Places]:
@@ -93,7 +94,7 @@ class Agreement:
             for part in parts_of(table):
                 weight[part] += math.prod(self._shape(part)) / math.prod(self._shape(table))
                 widest[part] = max(widest[part], len(table))
-        free = [self.total or len(part) > 0 for part in self.effects]
+        free = [not any(set(part) <= set(known) for known in self.still) for part in self.effects]
         eased = [self.ease ** (widest[part] - len(part)) / weight[part] for part in self.effects]
         return np.array(eased) * free
 
@@ -195,8 +196,11 @@ class Limits:
         return np.zeros(0) if self.known is None else np.asarray(self.known @ (counts - start))
 
 
-def known_limits(even: Floats, families: Sequence[Family]) -> Limits:
-    """Return limits with known sums: no count has a larger share of one than the others in it."""
+def known_limits(even: Floats, families: Sequence[Family], agreement: Agreement) -> Limits:
+    """Return limits with known sums: no count has a larger share of one than the others in it.
+
+    Sums that no move changes are left out.
+    """
     from scipy.sparse import csr_array, diags_array, vstack
 
     if not families:
@@ -213,16 +217,19 @@ def known_limits(even: Floats, families: Sequence[Family]) -> Limits:
     for row, each in zip(plain, np.maximum(share, 0.0), strict=True):
         cells = known.indices[known.indptr[row] : known.indptr[row + 1]]
         even[cells] = np.minimum(even[cells], each)
-    known = diags_array(1 / np.sqrt(np.maximum(known.power(2).sum(axis=1), 1.0))) @ known
-    length = np.ones(known.shape[1])
+    known = csr_array(diags_array(1 / np.sqrt(np.maximum(known.power(2).sum(axis=1), 1.0))) @ known)
+    length = np.cos(np.arange(len(even)) ** 2.0)  # any vector without a pattern
+    known = known[np.flatnonzero(np.abs(known @ agreement.move(length)) > CLOSE)]
+    if not known.shape[0]:
+        return Limits(even)
     for _ in range(20):  # towards the largest length of what it makes of a vector
         length = known.T @ (known @ length)
         length /= max(float(np.linalg.norm(length)), 1e-300)
     return Limits(even, csr_array(known / max(1.02 * float(np.linalg.norm(known @ length)), 1e-300)))
 
 
-def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats:
-    """Return counts that agree, have the known sums and are not negative, near those given.
+def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
+    """Return counts that agree, have the known sums and are not negative, near those given; None if it fails.
 
     Args:
         start: Counts that agree and have the known sums.
@@ -231,8 +238,7 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats:
 
     Proof note:
         Requires: a release already paid for.
-        Ensures:  the result agrees as the start does, to rounding; it is not negative unless the steps did
-                  not suffice, which then differ from it by what is cut off.
+        Ensures:  the result agrees as the start does, to rounding, and is not negative.
         Because:  each step adds a move that agrees. The prices of the cells, not negative but where nothing
                   can be, follow the gradient of the dual of the least move, with momentum that starts
                   anew when it leads upwards. Counts are to reach a floor above 0, so that they are not
@@ -259,7 +265,7 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats:
         further = (1 + math.sqrt(1 + 4 * pace * pace)) / 2
         ahead = new + (pace - 1) / further * (new - prices)
         prices, pace = new, further
-    return np.maximum(np.where(empty, 0.0, settle(counts, start, agreement, limits)), 0.0)
+    return None
 
 
 def settle(counts: Floats, start: Floats, agreement: Agreement, limits: Limits) -> Floats:

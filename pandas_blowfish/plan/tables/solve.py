@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from pandas_blowfish.plan.tables.nonnegative import (
     settle,
 )
 from pandas_blowfish.plan.tables.residual import Residual
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.tables.question import Marginals
 
 
 def solve_counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
@@ -80,6 +84,7 @@ class Together:
         spread: The variance of each cell.
         facts: What is known of the cells.
         ties: That tables agree with each other and with exact totals.
+        still: Sets of columns whose whole tables are known.
     """
 
     sizes: Sequence[int]
@@ -87,6 +92,7 @@ class Together:
     spread: Floats
     facts: list[Family]
     ties: list[Family]
+    still: list[Places]
 
     @classmethod
     def of(cls, measurement: Residual, tables: Mapping[Places, Floats], given: Given) -> Together:
@@ -108,7 +114,7 @@ class Together:
             for pair in pairs
         ]
         spread = np.concatenate([measurement.table_variances(each).ravel() for each in order])
-        return cls(question.sizes, order, spread, facts, ties)
+        return cls(question.sizes, order, spread, facts, ties, _known_tables(question, given))
 
     def make_agree(self, tables: Mapping[Places, Floats], *, positive: bool) -> dict[Places, Floats]:
         """Return tables near those given that agree with all that is known, perhaps nowhere negative."""
@@ -118,6 +124,15 @@ class Together:
         cuts = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         parts = zip(self.order, np.split(found, cuts), shapes, strict=True)
         return {places: part.reshape(shape) for places, part, shape in parts}
+
+
+def _known_tables(question: Marginals, given: Given) -> list[Places]:
+    """Return the sets of columns whose tables are public facts, of all rows."""
+    if question.condition is not None:
+        return []
+    place = {name: rank for rank, name in enumerate(question.domain.columns)}
+    tables = [fact.columns for fact in given.facts if fact.condition is None]
+    return [tuple(sorted(place[name] for name in columns if name in place)) for columns in tables]
 
 
 def _placed(family: Family, start: int, size: int) -> Family:
@@ -185,6 +200,7 @@ def _tied(
 
 SIGNED = "signed"  # of several tables: those that agree, negative counts and all
 WIDE = 10.0  # standard errors
+SHARES = (0.1, 0.01, 0.0)  # of the noise that are kept where not all can be
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +240,8 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
     before = without_dust(question.list_answers(tables))
     positive, one = bool(post) and post != SIGNED, len(question.asked) == 1
     known = Together.of(measurement, tables, given) if given else None
-    facts = known.facts if known is not None else []
-    if known is not None and facts:
+    known = known if known is not None and known.facts else None
+    if known is not None:
         tables = known.make_agree(tables, positive=positive and one)
     elif positive and one:
         tables = {
@@ -233,7 +249,7 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
             for places, table in tables.items()
         }
     if positive and not one:
-        tables = _lifted(measurement, tables, held, facts)
+        tables = _lifted(measurement, tables, held, known)
     return moved_from(before, without_dust(question.list_answers(tables)), most)
 
 
@@ -344,7 +360,7 @@ def _without_impossible(
     kept = [np.ones(each.shape) if held[places] is None else held[places] for places, each in tables.items()]
     limits = Limits(np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in kept]))
     order, groups = tuple(tables), measurement.groups
-    agreement = Agreement(measurement.question.sizes, order, groups, total=groups is None)
+    agreement = Agreement(measurement.question.sizes, order, groups)
     start = _listed(tables)
     return _tables_of(np.where(limits.empty, 0.0, settle(start, start, agreement, limits)), tables)
 
@@ -353,22 +369,30 @@ def _lifted(
     measurement: Residual,
     tables: Mapping[Places, Floats],
     held: Mapping[Places, Mask | None],
-    facts: Sequence[Family],
+    known: Together | None,
 ) -> dict[Places, Floats]:
     """Return tables near those given that still agree and are nowhere negative.
 
     A table that shares no column with another is shaped by itself; the number of rows stays what it is.
     """
     often = Counter(itertools.chain.from_iterable(tables))
-    alone = [places for places in tables if not facts and all(often[place] == 1 for place in places)]
+    alone = [places for places in tables if known is None and all(often[place] == 1 for place in places)]
     found = {places: _shaped(measurement, places, tables[places], held[places]) for places in alone}
     rest = {places: each for places, each in tables.items() if places not in found}
     if not rest or sum(each.size << each.ndim for each in rest.values()) > MAX_SUMS:
         return {**tables, **found}
     even = [_even(measurement, places, each, held[places]).ravel() for places, each in rest.items()]
-    agreement = Agreement(measurement.question.sizes, tuple(rest), measurement.groups, EASE)
-    limits = known_limits(np.concatenate(even), facts)
-    return {**_tables_of(lift(_listed(rest), agreement, limits), rest), **found}
+    still = ((),) if known is None else ((), *known.still)
+    agreement = Agreement(measurement.question.sizes, tuple(rest), measurement.groups, EASE, still)
+    limits = known_limits(np.concatenate(even), [] if known is None else known.facts, agreement)
+    lifted = lift(_listed(rest), agreement, limits)
+    if lifted is None:  # known sums leave hardly any room beside the noise: less of it is kept
+        middle = _tables_of(limits.even, rest)
+        middle = known.make_agree(middle, positive=False) if known is not None else middle
+        start = _listed(middle)
+        tries = (lift(start + share * (_listed(rest) - start), agreement, limits) for share in SHARES)
+        lifted = next((each for each in tries if each is not None), np.maximum(start, 0.0))
+    return {**_tables_of(lifted, rest), **found}
 
 
 def _listed(tables: Mapping[Places, Floats]) -> Floats:
@@ -414,9 +438,11 @@ def _shaped(
         return np.maximum(table, 0.0)
     label = _products(measurement, places)
     totals = np.bincount(label, table.ravel())
-    totals = np.maximum(totals if measurement.groups is None else np.rint(totals), 0.0).astype(np.float64)
+    totals = np.maximum(totals if measurement.groups is None else np.rint(totals), 0.0)
     label = label if held is None else np.where(held.ravel(), label, -1)
-    return np.where(label < 0, 0.0, shape(table.ravel(), label, totals).counts).reshape(table.shape)
+    return np.where(label < 0, 0.0, shape(table.ravel(), label, totals.astype(np.float64)).counts).reshape(
+        table.shape
+    )
 
 
 def _most(measurement: Residual, totals: Mapping[Places, Floats]) -> float | None:
