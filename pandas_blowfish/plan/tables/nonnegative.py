@@ -26,6 +26,7 @@ EASE = 0.5  # how far an effect moves, against one of a column more: sums of man
 FLOORS = (0.01, 0.1, 1.0)  # of even tables: what counts are to reach, the higher the longer it takes
 ROUNDS, FEW, WORK = 1_000, 100, 4e9  # steps, and products of numbers in all of them, roughly
 MAX_SUMS = 30_000_000  # products of one step beyond which tables stay as they are
+DUST = 1e-11  # of the rows: what rounding leaves
 CLOSE, TURNS = 1e-13, 500  # of conjugate gradients
 
 
@@ -130,6 +131,10 @@ class Agreement:
         sizes = np.bincount(labels, minlength=many).astype(np.float64)
         sizes[0] = np.inf
         return labels, sizes
+
+    def count_rows(self, counts: Floats) -> float:
+        """Return about how many rows tables are of, at least 1."""
+        return max(1.0, float(np.abs(counts).sum()) / max(len(self.order), 1))
 
     def move(self, wish: Floats) -> Floats:
         """Return how all cells move together when each wishes to move by so much.
@@ -243,9 +248,10 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
                   can be, follow the gradient of the dual of the least move, with momentum that starts
                   anew when it leads upwards. Counts are to reach a floor above 0, so that they are not
                   negative after finitely many steps.
-        Checked:  tests/plan/tables/test_nonnegative.py::test_nearest_of_a_quadratic_programme
+        Checked:  tests/plan/tables/test_nonnegative.py::test_lifted_tables_agree_and_are_not_negative
     """
     cells, empty = len(start), limits.empty
+    dust = DUST * agreement.count_rows(start)
     bound = np.append(np.where(empty, -np.inf, 0.0), np.full(limits.rows, -np.inf))
     step = 1.0 if limits.known is None else 0.5
     rounds = int(np.clip(WORK / max(agreement.sums.nnz, 1), FEW, ROUNDS))
@@ -253,10 +259,10 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
     pace, counts = 1.0, start
     for number in range(rounds):
         counts = start + agreement.move(limits.spread(ahead))
-        if number % 5 == 0 and counts[~empty].min(initial=0.0) >= 0:
+        if number % 5 == 0 and counts[~empty].min(initial=0.0) >= -dust:
             exact = settle(counts, start, agreement, limits)
-            if exact[~empty].min(initial=0.0) >= 0:
-                return np.where(empty, 0.0, exact)
+            if exact[~empty].min(initial=0.0) >= -dust:
+                return np.where(empty, 0.0, np.maximum(exact, 0.0))
         floor = limits.even * FLOORS[max(0, 5 * number // rounds - 2)]
         slope = np.append(counts - floor, limits.gaps(counts, start))
         new = np.maximum(ahead - step * slope, bound)
@@ -279,7 +285,7 @@ def settle(counts: Floats, start: Floats, agreement: Agreement, limits: Limits) 
         return chosen * np.append(each, limits.gaps(each, base))
 
     left = -gap(counts, start)
-    enough = CLOSE * max(1.0, float(np.abs(start).sum()) / max(len(agreement.order), 1))
+    enough = CLOSE * agreement.count_rows(start)
     way, found, nothing = left, np.zeros(len(left)), np.zeros(cells)
     size = float(left @ left)
     for _ in range(TURNS):
