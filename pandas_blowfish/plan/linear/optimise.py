@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.descent import descend
 from pandas_blowfish.plan.shape.one_thread import one_thread
+from pandas_blowfish.plan.tables.weights import descend
 
 LATTICE = 1 << 14  # the largest change over an edge, in steps of the lattice
 STAGES = ((0.1, 100.0), (0.03, 200.0), (0.01, 400.0), (0.003, 1_000.0), (0.001, 2_000.0))

@@ -17,20 +17,20 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
 from pandas_blowfish.plan.shape.agree import agree, settle_counts
-from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
-from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tables.nonnegative import (
+from pandas_blowfish.plan.shape.nonnegative import (
     EASE,
     MAX_SUMS,
     Agreement,
-    Limits,
     Mask,
+    TableLimits,
     known_limits,
     lift,
     number_products,
     settle,
 )
+from pandas_blowfish.plan.shape.simplex import shape
+from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ def _without_impossible(
 ) -> dict[Places, Floats]:
     """Return the nearest tables that agree and are 0 where the filter lets nothing through."""
     kept = [np.ones(each.shape) if held[places] is None else held[places] for places, each in tables.items()]
-    limits = Limits(np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in kept]))
+    limits = TableLimits(np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in kept]))
     order, groups = tuple(tables), measurement.groups
     agreement = Agreement(measurement.question.sizes, order, groups)
     start = _listed(tables)

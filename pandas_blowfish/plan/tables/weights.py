@@ -7,18 +7,18 @@ some sums of weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.pareto import is_maximal
-from pandas_blowfish.plan.descent import descend
 from pandas_blowfish.plan.shape.one_thread import one_thread
 
 FINEST = 1_000  # weights are whole numbers up to this
 LOGS = (-14.0, 4.0)  # between which logarithms of weights are searched
+MEMORY = 20  # moves that a descent remembers
 STEPS, FEW = 250, 100  # of a descent, and of one for a first impression
 
 
@@ -86,6 +86,44 @@ def _descend(
         logs = descend(partial(smooth, power), logs, steps=steps, within=LOGS)
     weights = np.exp(logs)
     return _error(tells, losses, worth, weights), weights
+
+
+def descend(
+    height: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    *,
+    steps: int,
+    within: tuple[float, float] | None = None,
+    gain: float = 2.220446049250313e-09,
+) -> Floats:
+    """Return a point further down, of the start's shape: the descent that all searches with slopes share.
+
+    Args:
+        height: Returns the height of a point, and its slope there.
+        start: Where to begin.
+        steps: How many steps to take at most.
+        within: The least and the largest number of a point; None for any.
+        gain: The relative gain of a step below which it ends.
+
+    Examples:
+        >>> descend(lambda at: (float(((at - 3) ** 2).sum()), 2 * (at - 3)), np.zeros(1), steps=9).tolist()
+        [3.0]
+    """
+    from scipy.optimize import minimize
+
+    def flat(at: Floats) -> tuple[float, Floats]:
+        value, slope = height(at.reshape(start.shape))
+        return value, slope.ravel()
+
+    found = minimize(
+        flat,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=None if within is None else [within] * start.size,
+        options={"maxiter": steps, "maxcor": MEMORY, "ftol": gain},
+    )
+    return np.asarray(found.x.reshape(start.shape))
 
 
 def _thinned(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> Floats:

@@ -169,7 +169,7 @@ def parts_of(places: Places) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class TableLimits:
     """What counts of tables must be.
 
     Attributes:
@@ -201,7 +201,7 @@ class Limits:
         return np.zeros(0) if self.known is None else np.asarray(self.known @ (counts - start))
 
 
-def known_limits(even: Floats, families: Sequence[Family], agreement: Agreement) -> Limits:
+def known_limits(even: Floats, families: Sequence[Family], agreement: Agreement) -> TableLimits:
     """Return limits with known sums: no count has a larger share of one than the others in it.
 
     Sums that no move changes are left out.
@@ -209,7 +209,7 @@ def known_limits(even: Floats, families: Sequence[Family], agreement: Agreement)
     from scipy.sparse import csr_array, diags_array, vstack
 
     if not families:
-        return Limits(even)
+        return TableLimits(even)
     parts = []
     for family in families:
         many = len(family.totals) if family.rows is None else family.rows.shape[1]
@@ -226,14 +226,14 @@ def known_limits(even: Floats, families: Sequence[Family], agreement: Agreement)
     length = np.cos(np.arange(len(even)) ** 2.0)  # any vector without a pattern
     known = known[np.flatnonzero(np.abs(known @ agreement.move(length)) > CLOSE)]
     if not known.shape[0]:
-        return Limits(even)
+        return TableLimits(even)
     for _ in range(20):  # towards the largest length of what it makes of a vector
         length = known.T @ (known @ length)
         length /= max(float(np.linalg.norm(length)), 1e-300)
-    return Limits(even, csr_array(known / max(1.02 * float(np.linalg.norm(known @ length)), 1e-300)))
+    return TableLimits(even, csr_array(known / max(1.02 * float(np.linalg.norm(known @ length)), 1e-300)))
 
 
-def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
+def lift(start: Floats, agreement: Agreement, limits: TableLimits) -> Floats | None:
     """Return counts that agree, have the known sums and are not negative, near those given; None if it fails.
 
     Args:
@@ -248,7 +248,7 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
                   can be, follow the gradient of the dual of the least move, with momentum that starts
                   anew when it leads upwards. Counts are to reach a floor above 0, so that they are not
                   negative after finitely many steps.
-        Checked:  tests/plan/tables/test_nonnegative.py::test_lifted_tables_agree_and_are_not_negative
+        Checked:  tests/plan/shape/test_nonnegative.py::test_lifted_tables_agree_and_are_not_negative
     """
     cells, empty = len(start), limits.empty
     dust = DUST * agreement.count_rows(start)
@@ -274,7 +274,7 @@ def lift(start: Floats, agreement: Agreement, limits: Limits) -> Floats | None:
     return None
 
 
-def settle(counts: Floats, start: Floats, agreement: Agreement, limits: Limits) -> Floats:
+def settle(counts: Floats, start: Floats, agreement: Agreement, limits: TableLimits) -> Floats:
     """Return the nearest counts that are 0 where nothing can be, with the known sums of the start."""
     empty, cells = limits.empty, len(counts)
     if not empty.any() and limits.known is None:

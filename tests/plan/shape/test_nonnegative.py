@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import minimize
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.tables import nonnegative
-from pandas_blowfish.plan.tables.nonnegative import Agreement, Limits, lift, settle
+from pandas_blowfish.plan.shape import nonnegative
+from pandas_blowfish.plan.shape.nonnegative import Agreement, TableLimits, lift, settle
 from pandas_blowfish.policy.domain import Domain, integers
 
 SIZES = (2, 3, 4, 2)
@@ -77,7 +77,7 @@ def test_lifted_tables_agree_and_are_not_negative(seed, still):
     truth = _agreeing(order, joint)
     start = truth + Agreement(SIZES, order, groups, 1.0, still).move(_agreeing(order, noise))
 
-    found = lift(start, Agreement(SIZES, order, groups, 0.5, still), Limits(np.maximum(truth, 1e-3)))
+    found = lift(start, Agreement(SIZES, order, groups, 0.5, still), TableLimits(np.maximum(truth, 1e-3)))
 
     assert found is not None
     assert found.min() >= 0
@@ -102,7 +102,7 @@ def test_nearly_the_nearest_of_a_quadratic_programme(seed, monkeypatch):
     monkeypatch.setattr(nonnegative, "ROUNDS", 20_000)
     start = _agreeing(order, joint + np.random.default_rng(seed).normal(scale=4.0, size=SIZES))
 
-    found = lift(start, Agreement(SIZES, order, None), Limits(np.ones(len(start))))
+    found = lift(start, Agreement(SIZES, order, None), TableLimits(np.ones(len(start))))
 
     basis, sizes, _ = np.linalg.svd(spans, full_matrices=False)
     basis = basis[:, sizes > 1e-9]
@@ -124,7 +124,7 @@ def test_tables_that_are_not_negative_stay(seed):
     order, groups, joint, _ = _case(seed)
     start = _agreeing(order, np.where(joint < 3, 0.0, joint))
 
-    found = lift(start, Agreement(SIZES, order, groups, 0.5, ((),)), Limits(np.ones(len(start))))
+    found = lift(start, Agreement(SIZES, order, groups, 0.5, ((),)), TableLimits(np.ones(len(start))))
 
     assert np.array_equal(found, start)
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_settles_at_nothing():
     even = np.ones(len(start))
     even[:2] = 0.0
 
-    found = settle(start, start, Agreement(SIZES, order, None), Limits(even))
+    found = settle(start, start, Agreement(SIZES, order, None), TableLimits(even))
 
     one, two = found[:6].reshape(2, 3), found[6:].reshape(3, 4)
     assert np.allclose(found[:2], 0, atol=1e-12)
