@@ -1,7 +1,7 @@
 """Charges that different people see: what those who see most have lost. Never sees rows.
 
-A secret graph falls into connected parts: values of public columns, groups of a partition. Nobody can move from
-one to another, so a charge that looks at some parts only is no loss to people elsewhere.
+A secret graph falls into connected parts: values of public columns, groups of a partition. Nobody can move
+from one to another, so a charge that looks at some parts only is no loss to people elsewhere.
 """
 
 from __future__ import annotations
