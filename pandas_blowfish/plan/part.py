@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,7 @@ class Part:
         return found
 
 
+@lru_cache(maxsize=32)
 def part_of(plan: Plan) -> Part:
     """Return which components of blocks of columns a release looks at; of blocks left out all.
 
@@ -100,7 +102,8 @@ def part_of(plan: Plan) -> Part:
                   charge by `kernel.check`
     """
     policy = plan.policy
-    if plan.price.touched or policy.aggregates or policy.chain is not None or not plan.cost:
+    tied = plan.price.touched or policy.aggregates or policy.chain is not None
+    if tied or not plan.cost or not plan.measurement.own_noise:
         return Part()
     sides = []
     for key, block, components in split_blocks(plan.price.policy, plan.domain.columns):
@@ -148,7 +151,7 @@ def _left_in(tally: Tally, block: Block) -> Mask:
 
 
 def _over_block(table: Mask, names: Sequence[str], block: Block) -> Mask:
-    """Return whether anything in a table over some columns is true, for the columns of a block in its order."""
+    """Return whether anything in a table over some columns is true, by the columns of a block in order."""
     others = tuple(axis for axis, name in enumerate(names) if name not in block.columns)
     own = [name for name in names if name in block.columns]
     return np.transpose(table.any(axis=others), [own.index(column) for column in block.columns]).ravel()
