@@ -37,7 +37,7 @@ def read_fact(fact: Any) -> Constraint:
 
 @lru_cache(maxsize=64)
 def policy_from(text: str, facts: tuple[str, ...]) -> Policy:
-    """Return a policy from its JSON text, with facts that were recorded since, each as text."""
+    """Return a policy from its JSON text, with facts that were recorded since, each as text; read once."""
     return add_facts(
         Policy.from_dict(json.loads(text)), [constraint_from_dict(json.loads(fact)) for fact in facts]
     )

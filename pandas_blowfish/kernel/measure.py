@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.books.ledger import Budget, Dataset, Entry, Ledger
+from pandas_blowfish.books.ledger import ONCE, Budget, Dataset, Entry, Ledger, Rule
 from pandas_blowfish.books.reprice import facts_since, policy_of
-from pandas_blowfish.books.rules import ONCE, Rule
 from pandas_blowfish.books.sealkey import with_key
 from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame, find_change
@@ -27,7 +26,6 @@ from pandas_blowfish.errors import (
     TestNoiseError,
     UnsoundPlanError,
 )
-from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
@@ -84,7 +82,7 @@ def measure(
     require_drawable(plan)
     if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
-    if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
+    if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     check = Check.of(policy_of(dataset), plan)
     lost = check.require(_first_round(plan), plan.cost)

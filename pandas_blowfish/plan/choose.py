@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.policy.policy import Policy
@@ -52,7 +51,7 @@ def choose(
         return _plans[key]
 
     prices = [each.price(policy) for each in asked]
-    ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
+    ways = [way for way, each in enumerate(prices) if each.settled] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
 

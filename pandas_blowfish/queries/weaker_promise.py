@@ -29,27 +29,8 @@ from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import with_receipt
 
-TOLD = ("single_prior", "hedging")
+EXACT_AT_TIMES = ("single_prior", "hedging")
 ALPHA = "0.001"
-
-
-def is_exact_at_times(strategy: Any, *, prior: Any, alpha: Any) -> bool:
-    """Return whether a histogram's counts may be exact, refusing a prior where they may not."""
-    if isinstance(strategy, str) and strategy in TOLD:
-        return True
-    if prior is not None or alpha is not None:
-        fix = 'give strategy="single_prior" or "hedging", whose guarantee is weaker.'
-        raise ArgumentError("prior, alpha", f"strategy={strategy!r} takes none", fix=fix)
-    return False
-
-
-def is_sized(strategy: Any, *, scenario: Any) -> bool:
-    """Return whether a count's noise is sized by a scenario, refusing one where it is not."""
-    if isinstance(strategy, str) and strategy == "wasserstein":
-        return True
-    if scenario is not None:
-        raise ArgumentError("scenario", f"strategy={strategy!r} takes none", fix='strategy="wasserstein"')
-    return False
 
 
 def plan_exact_at_times(

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.count import tally as count
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.frames.protect import as_policy, check_arguments

@@ -30,6 +30,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.facts.fact import answer_of, cells_of
+from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.policy.policy import Policy
 
@@ -175,11 +176,13 @@ def _sealed(
 ) -> dict[str, Any]:
     """Return what a new dataset is bound to; where all is right, its seal key is kept."""
     clip = stated["outside"] == "clip"
+    text = json.dumps(promise.to_dict())  # which keeps the columns' order
+    assert policy_from(text, ()) == promise, "a policy reads back as it was written"
     while True:
         master = sealkey.propose_key(book.location, book.seal_key_id())
         public, key = sealkey.new_binding(master, name)
         binding = {
-            "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
+            "policy": text,
             "fingerprint": promise.fingerprint,
             "rows": count.rows(frame) if promise.rows_public else None,  # else the seal alone knows it
             "seal_key": public,
