@@ -28,7 +28,7 @@ import pandas as pd
 
 from pandas_blowfish.beyond.weaker import Apart
 from pandas_blowfish.books.ledger import Budget, Ledger
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
     ArgumentError,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_blowfish.books.balance import UNREADABLE
-from pandas_blowfish.books.budget import OVERSPENT, Dataset
+from pandas_blowfish.books.balance import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict

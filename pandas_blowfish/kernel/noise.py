@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, ScaleError
-from pandas_blowfish.kernel.cell_limits import cell_limits
+from pandas_blowfish.exact.enclosure import cell_limits
 
 Integers = NDArray[np.int64]
 MAX_SCALE = 2**50  # |noise| then passes 2**62 with a probability of exp(-4096)

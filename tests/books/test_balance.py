@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from pandas_blowfish.books.balance import balance_of, follows, latest_charges
-from pandas_blowfish.books.budget import OVERSPENT
+from pandas_blowfish.books.balance import OVERSPENT, balance_of, follows, latest_charges
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.log import Entry
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from pandas_blowfish.books.budget import OVERSPENT, Budget, Dataset
+from pandas_blowfish.books.balance import OVERSPENT, Budget, Dataset
 
 OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
 
