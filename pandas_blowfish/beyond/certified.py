@@ -14,11 +14,10 @@ import numpy as np
 
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.scales import variance
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Kind = Literal["single_prior", "hedging"]
 Output = tuple[str, int]  # ("noisy", r), ("true", k), ("below", low), ("above", high)
 
@@ -87,11 +86,11 @@ def law(k: int, low: int, high: int, a: Fraction, first: int, last: int) -> dict
     return answers
 
 
-def certain(k: Any, low: Any, high: Any, rate: Fraction) -> Any:
+def chance_of_exact(k: Any, low: Any, high: Any, rate: Fraction) -> Any:
     """Return the probability, as a float, that a count k is released exactly; arrays give arrays.
 
     Examples:
-        >>> round(float(certain(5, 3, 8, Fraction(1, 2))), 4)
+        >>> round(float(chance_of_exact(5, 3, 8, Fraction(1, 2))), 4)
         0.6717
     """
     left, right = (np.maximum(np.asarray(d, dtype=float) + 1, 0) for d in (k - low, high - k))

@@ -16,10 +16,10 @@ import numpy as np
 
 from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import log
 from pandas_blowfish.exact.number import epsilon_of
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 _BITS = 64  # of a logarithm
 _LONG, _KEPT = 512, 256  # bits of a power's denominator: where it is rounded, and to what

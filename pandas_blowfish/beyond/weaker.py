@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
-from pandas_blowfish.beyond.certified import Certified, certain
+from pandas_blowfish.beyond.certified import Certified, chance_of_exact
 from pandas_blowfish.beyond.wasserstein import Wasserstein
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.scales import variance
@@ -29,7 +29,7 @@ COVERED = "The budget does not cover it: epsilons of other releases say nothing 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Apart:
+class WeakerPlan:
     """One release under a weaker guarantee, which the ledger reports separately.
 
     Attributes:
@@ -145,7 +145,7 @@ class Apart:
         if not len(some):
             return "no count, ever: the policy's own release is as accurate, and promises more"
         shares = np.array([float(law.prior[at]) for at in some])
-        chance = certain(np.rint(shares * law.n), low[some], high[some], law.rate).mean()
+        chance = chance_of_exact(np.rint(shares * law.n), low[some], high[some], law.rate).mean()
         bands = [f"{self.index[at]} from {low[at]:,} to {high[at]:,}" for at in some[:SHOWN]]
         more = f" and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
         return f"{'; '.join(bands)}{more}: mostly (in the middle with a probability of {chance:.3f})"

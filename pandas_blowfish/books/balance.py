@@ -12,7 +12,7 @@ from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any, ClassVar, NamedTuple
 
-from pandas_blowfish.books.log import Entry, every, transaction
+from pandas_blowfish.books.log import Entry, select_all, transaction
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
@@ -208,7 +208,7 @@ def _fact_follows(entry: Entry, now: Balance, was: Balance, costs: dict[int, Fra
 
 def recorded_facts(connection: Connection, dataset: str) -> tuple[dict[str, Any], ...]:
     """Return the recorded facts of a dataset as plain data, in order."""
-    found = every(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
+    found = select_all(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
     return tuple(_fact(entry) for entry in found if "repriced" in entry.body)
 
 
@@ -222,7 +222,7 @@ def _fact(entry: Entry) -> dict[str, Any]:
 def list_charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]]:
     """Return the charges of a dataset, each with what it costs by now."""
     costs, found = dict[str, Fraction](), list[Entry]()
-    for entry in every(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
+    for entry in select_all(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
         try:
             if entry.kind == "charge":
                 found.append(entry)
@@ -238,4 +238,4 @@ def latest_charges(location: str, dataset: str, many: int) -> list[Entry]:
     """Return the last charges of a dataset, newest first."""
     clause = "dataset = ? AND kind IN ('charge', 'apart') ORDER BY id DESC LIMIT ?"
     with transaction(location) as connection:
-        return list(every(connection, clause, dataset, many))
+        return list(select_all(connection, clause, dataset, many))

@@ -337,7 +337,7 @@ def require_rule(
             raise errors.OnceError(bound.name, why, for_good=True)
         if epsilon > bound.total:
             raise errors.InsufficientBudgetError(bound.name, epsilon, bound.total, bound.total)
-    charges = chain.every(connection, "dataset = ? AND kind = 'charge'", bound.name)
+    charges = chain.select_all(connection, "dataset = ? AND kind = 'charge'", bound.name)
     if rule == ONCE and epsilon and bound.spent and any(balance.cost_of(entry) for entry in charges):
         why = "its policy protects a total, which allows one release; another would not add up"
         raise errors.OnceError(bound.name, why, for_good=True)

@@ -50,7 +50,7 @@ def upgrade(location: str) -> list[str]:
 
 def key_id(connection: Connection) -> str | None:
     """Return the fingerprint of the seal key that the datasets of a ledger state; None where none does."""
-    for entry in chain.every(connection, "kind = 'open' ORDER BY id"):
+    for entry in chain.select_all(connection, "kind = 'open' ORDER BY id"):
         binding = entry.body.get("binding")
         stated = binding.get("seal_key") if isinstance(binding, dict) else None
         if isinstance(stated, dict) and isinstance(stated.get("id"), str):
@@ -112,7 +112,7 @@ def _original(master: bytes, dataset: str, binding: Mapping[str, Any], number: i
 def _holding(connection: Connection) -> Iterator[Entry]:
     """Yield the first entries that hold a key."""
     key = "CASE WHEN json_valid(body) THEN json_extract(body, '$.binding.key') END"
-    yield from chain.every(connection, f"kind = 'open' AND {key} IS NOT NULL ORDER BY id")
+    yield from chain.select_all(connection, f"kind = 'open' AND {key} IS NOT NULL ORDER BY id")
 
 
 def _redact(connection: Connection, entry: Entry, master: bytes) -> None:

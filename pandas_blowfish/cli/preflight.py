@@ -17,7 +17,7 @@ from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
-from pandas_blowfish.cli.ledger_commands import telling
+from pandas_blowfish.cli.ledger_commands import verify_on_failure
 from pandas_blowfish.errors import (
     ArgumentError,
     BlowfishError,
@@ -91,7 +91,11 @@ def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> l
                 error.args = (f"release {number}: {error}", *error.args[1:])
             raise
     written = [each.files for each in planned]
-    used = {"the rows": [job.data], "the policy": [job.policy], "the ledger": outputs.of_ledger(job.ledger)}
+    used = {
+        "the rows": [job.data],
+        "the policy": [job.policy],
+        "the ledger": outputs.ledger_files(job.ledger),
+    }
     used |= {"the file of jobs": [job.jobs]} if job.jobs is not None else {}
     outputs.require_unused([place for each in written for place in each], used)
     outputs.require_apart(written)
@@ -150,7 +154,7 @@ def _planned(
 def _names(book: Ledger, dataset: str) -> dict[str, list[str]]:
     """Return the names that a dataset's charges have, by the text of their query."""
     found = dict[str, list[str]]()
-    with telling(book):
+    with verify_on_failure(book):
         entries = book.entries
     charges = entries[(entries["dataset"] == dataset) & (entries["kind"] == "charge")]
     for query, name in zip(charges["query"], charges["name"], strict=True):

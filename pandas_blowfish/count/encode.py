@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.place import OUTSIDE, Ints, bounds, exact_limit, instants, missing_code, numbers
+from pandas_blowfish.count.place import OUTSIDE, bounds, exact_limit, instants, missing_code, numbers
 from pandas_blowfish.errors import DeclaredValueError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values, is_missing
 

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
-from pandas_blowfish.count.place import OUTSIDE, Ints, missing_code
+from pandas_blowfish.count.place import OUTSIDE, missing_code
 from pandas_blowfish.count.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Pieces, is_unique, merge
 from pandas_blowfish.count.seal import Frame, row_count
 from pandas_blowfish.count.weigh import clamp, total, total_groups
 from pandas_blowfish.errors import FrameError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.tally import Tally

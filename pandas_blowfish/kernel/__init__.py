@@ -10,13 +10,13 @@ No release loses more than it is charged (2,250 lines):
     kernel/check.py, kernel/measure.py, policy/graph/edges.py, policy/graph/moves.py, policy/cells.py,
     policy/attribute.py, policy/margin.py, count/probe.py
 
-The same, where the policy states public facts (1,850 lines):
-    facts/, exact/integer_kernel.py
+The same, where the policy states public facts (2,050 lines):
+    facts/, policy/graph/records.py, exact/integer_kernel.py
 
 The same, for Markov chains and secret totals (750 lines):
     beyond/markov.py, beyond/quilt.py, beyond/aggregate.py
 
-Charges are written first, never lost, and never exceed the total (1,200 lines):
+Charges are written first, never lost, and never exceed the total (1,150 lines):
     books/ledger.py, books/log.py, books/database.py, books/balance.py
 
 Edits of the ledger are found (550 lines):

@@ -15,7 +15,6 @@ import numpy as np
 from pandas_blowfish.books.ledger import ONCE, Budget, Dataset, Entry, Ledger, Rule
 from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.books.sealkey import with_key
-from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
 from pandas_blowfish.errors import (
@@ -26,9 +25,10 @@ from pandas_blowfish.errors import (
     TestNoiseError,
     UnsoundPlanError,
 )
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
-from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
+from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import BUCKETS, Round
 from pandas_blowfish.plan.scales import Scales
@@ -112,7 +112,7 @@ def find_stored(
     name: str | None,
 ) -> Measured | None:
     """Return the answer that is kept under a name; else None, once all but the budget is seen to be right."""
-    if replaying() and ledger.is_file:
+    if is_replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
         return kept

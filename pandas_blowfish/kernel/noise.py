@@ -93,10 +93,10 @@ def check_scale(scale: Fraction | int) -> Fraction:
 
 def noise_law() -> str:
     """Return the name of the law for receipts: "TEST ONLY" while replaying."""
-    return "TEST ONLY" if replaying() else "discrete Laplace"
+    return "TEST ONLY" if is_replaying() else "discrete Laplace"
 
 
-def replaying() -> bool:
+def is_replaying() -> bool:
     """Tell whether noise is now predictable test noise."""
     return _replayed.get() is not None
 

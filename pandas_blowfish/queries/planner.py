@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish import markup
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.describe import policy_html
@@ -91,7 +91,7 @@ VERBS = {
 
 def plan_verb(
     verb: str, given: Mapping[str, Any], policy: Policy, scope: Scope, known: int | None
-) -> Plan | Apart:
+) -> Plan | WeakerPlan:
     """Return the plan of a verb.
 
     Args:
@@ -106,7 +106,7 @@ def plan_verb(
         asked["known"] = known
     elif "rows" in asked and asked["rows"] is None:
         asked["rows"] = known
-    plan: Plan | Apart = VERBS[verb].plan(policy=policy, scope=scope, **asked)
+    plan: Plan | WeakerPlan = VERBS[verb].plan(policy=policy, scope=scope, **asked)
     return plan
 
 

@@ -12,8 +12,8 @@ from pandas_blowfish.beyond.certified import (
     Split,
     _exact_error,
     best_split,
-    certain,
     certify,
+    chance_of_exact,
     expected_error,
     exponent,
     law,
@@ -343,7 +343,9 @@ def test_certain_matches_the_law():
     rate = Fraction(2, 3)
     a = Fraction(math.exp(-rate))
     for k in range(12):
-        assert certain(k, 3, 8, rate) == pytest.approx(float(law(k, 3, 8, a, -1, 12).get(("true", k), 0)))
+        assert chance_of_exact(k, 3, 8, rate) == pytest.approx(
+            float(law(k, 3, 8, a, -1, 12).get(("true", k), 0))
+        )
 
 
 @pytest.mark.parametrize("kind", ["single_prior", "hedging"])

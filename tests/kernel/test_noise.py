@@ -20,9 +20,9 @@ from pandas_blowfish.kernel.noise import (
     MAX_SCALE,
     check_scale,
     discrete_laplace,
+    is_replaying,
     noise_law,
     replay,
-    replaying,
 )
 
 WIDE_DENOMINATOR = Fraction(10**25 + 7, 10**19)  # its trials do not fit in 63 bits
@@ -341,7 +341,7 @@ def test_replay_ends_when_its_block_fails():
     with pytest.raises(ScaleError), replay(1):
         discrete_laplace(MAX_SCALE + 1)
 
-    assert not replaying()
+    assert not is_replaying()
     assert noise_law() == "discrete Laplace"
 
 
