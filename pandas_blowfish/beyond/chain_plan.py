@@ -45,15 +45,15 @@ class ChainPlan(Plan):
         used, rate = self.quilt.quilts[0], self.quilt.rate
         return (
             f"{super().proof} One row that becomes any other loses {rate} so. Rows follow each other: given "
-            f"rows at some distance on both sides, {used.card:,} rows depend on one, and those rows tell "
+            f"rows at some distance on both sides, {used.card:,} rows depend on one, and those rows reveal "
             f"{float(used.influence):.4g} about it: {float(self.quilt.loss(rate)):.4g} in all, at most."
         )
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
         used, times = self.quilt.quilts[0], float(self.epsilon / self.quilt.rate)
-        said = f"{used.card:,} rows depend on each other: {times:,.3g} times the noise of independent rows"
-        return {**super().facts(), **({"chain": said} if self.sensitivity else {})}
+        noise = f"{used.card:,} rows depend on each other: {times:,.3g} times the noise of independent rows"
+        return {**super().facts(), **({"chain": noise} if self.sensitivity else {})}
 
     @property
     def guarantee(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class Markov:
 
     Attributes:
         column: The column's name.
-        transition: One row a value: the probabilities of what follows it. Lists in the column's declared
+        transition: One row per value: the probabilities of what follows it. Lists in the column's declared
             order, a mapping of mappings, or a table with values as index and columns. Each adds up to 1.
         initial: The law of the first row; None for the stationary one, which must then be unique.
         values: The values in the order of `transition`; None for the column's declared order. Read from a
@@ -72,7 +72,7 @@ class Markov:
 
     @property
     def stationary(self) -> bool:
-        """Tell whether every row has the same law."""
+        """Return whether every row has the same law."""
         return self.initial is None or self.step(self.initial) == self.initial
 
     @cached_property

@@ -1,7 +1,7 @@
 """A Pufferfish scenario: which databases are possible, believed and to be hidden; never sees rows.
 
 Everything is listed: the databases, the priors over them, and the pairs of statements that a release must not
-tell apart. So the promise can be checked of any mechanism whose output probabilities are known, exactly.
+distinguish. So the promise can be checked of any mechanism whose output probabilities are known, exactly.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Scenario:
             values: What a record may be.
             n: How many records.
             priors: Name -> law, or a list. A law is a weight for each value, in their order, or a dict of
-                value -> weight; or a list of n such laws, one a record.
+                value -> weight; or a list of n such laws, one per record.
             secrets: As for a scenario, over tuples of n values; by default every pair of values of every
                 record.
 
@@ -250,7 +250,7 @@ def _listed(given: Any) -> bool:
 
 
 def _several(given: Any) -> bool:
-    """Tell whether a law of records is one for each record."""
+    """Return whether a law of records is one for each record."""
     return not isinstance(given, Mapping) and _listed(given) and all(_listed(each) for each in given)
 
 

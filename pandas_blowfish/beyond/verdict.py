@@ -158,7 +158,7 @@ def judge(
 
 
 def within(ratio: Fraction | float, epsilon: Fraction) -> bool:
-    """Tell whether a ratio (a fraction, or infinity) is at most exp(epsilon), exactly.
+    """Return whether a ratio (a fraction, or infinity) is at most exp(epsilon), exactly.
 
     Examples:
         >>> within(Fraction(271, 100), Fraction(1)), within(Fraction(272, 100), Fraction(1))
@@ -219,7 +219,7 @@ class _Row(NamedTuple):
 
 
 def _beyond(one: tuple[int, int, int], two: tuple[int, int, int]) -> bool:
-    """Tell whether high / low of one is the larger; where both are infinite, whether high / whole is."""
+    """Return whether high / low of one is the larger; where both are infinite, whether high / whole is."""
     if one[1] and two[1]:
         return one[0] * two[1] > two[0] * one[1]
     return not one[1] and (bool(two[1]) or one[0] * two[2] > two[0] * one[2])

@@ -35,7 +35,8 @@ class Budget:
     total: Fraction
     spent: Fraction
     closed: str | None = None
-    view: ClassVar[Any] = repr  # for notebooks: explain.glance sets it
+    # a hook: `explain.glance`, which books may not import, sets it as the package is imported
+    view: ClassVar[Any] = repr  # budget -> HTML for notebooks
 
     @property
     def remaining(self) -> Fraction:

@@ -43,7 +43,8 @@ class Ledger:
         Budget(total=1, spent=1/10, remaining=9/10)
     """
 
-    view: ClassVar[Any] = repr  # for notebooks: explain.glance sets it
+    # a hook: `explain.glance`, which books may not import, sets it as the package is imported
+    view: ClassVar[Any] = repr  # ledger -> HTML for notebooks
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):

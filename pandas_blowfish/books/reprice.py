@@ -89,7 +89,7 @@ def reprice_charges(
                   at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
                   that follows from others leaves the possible tables, and so the neighbours, as they were;
                   where facts leave one table there are none, and what looks at columns that a marginal
-                  tells loses nothing (`price_of`). A cost never falls.
+                  determines loses nothing (`price_of`). A cost never falls.
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:

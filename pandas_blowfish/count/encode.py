@@ -156,7 +156,7 @@ def _endless(value: Any, attribute: Unbounded, clip: bool) -> int:
 
 
 def _huge(attribute: Attribute) -> bool:
-    """Tell whether numbers are listed that int64 cannot hold."""
+    """Return whether numbers are listed that int64 cannot hold."""
     return isinstance(attribute, Values) and any(abs(place) >= 2**63 for place in attribute.positions)
 
 

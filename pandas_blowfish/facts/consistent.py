@@ -28,7 +28,7 @@ def consistent_facts(constraints: Iterable[Constraint], domain: Domain) -> tuple
 
 
 def contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None) -> str:
-    """Return why known answers cannot all be true, "" if they can (or if there are too many to tell).
+    """Return why known answers cannot all be true, "" if they can (or if there are too many to find out).
 
     Args:
         facts: The facts; those without an answer do not matter.
@@ -64,7 +64,7 @@ def contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None
 
 
 def _feasible(table: np.ndarray, answers: np.ndarray, rows: float | None) -> bool:
-    """Tell whether some counts of the kinds of cells, none negative, have the known sums."""
+    """Return whether some counts of the kinds of cells, none negative, have the known sums."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 

@@ -41,7 +41,7 @@ LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with add
 
 @dataclass(frozen=True)
 class Measured:
-    """The noisy value of every measured row, and where the ledger says so."""
+    """The noisy value of every measured row, and its entry in the ledger."""
 
     values: Ints
     entry: Entry
@@ -64,11 +64,11 @@ def measure(
         frame: The protected rows.
         ledger: Where the charge is written.
         dataset: What the rows were sealed as, and the facts recorded when the plan was made.
-        facts: What the entry says besides.
+        facts: What the entry states besides.
         name: A name under which the answer is kept; the same query under it is answered from there.
 
     Proof note:
-        Requires: `Check.require`, or the strategy's own note where the check says "argued".
+        Requires: `Check.require`, or the strategy's own note where the check is "argued".
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the loss of what will be drawn is found out anew before the charge, and of each further
                   round before its noise; the charge is committed before a row is counted, a failed one

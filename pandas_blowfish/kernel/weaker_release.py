@@ -38,7 +38,7 @@ def measure_weaker(
         frame: The protected rows.
         ledger: Where it is written down.
         dataset: What the rows were sealed as.
-        facts: What the entry says besides.
+        facts: What the entry states besides.
         name: A name under which the answer is kept.
 
     Proof note:
@@ -76,8 +76,8 @@ def draw_certified(counts: Ints, law: Certified) -> tuple[Ints, Bools]:
     Proof note:
         Requires: `certify`.
         Ensures:  answers have exactly the probabilities of `certified.law`, each measured cell by itself.
-        Because:  a drawn r is kept where a geometric, u >= e with probability exp(-e * rate), says so, e as
-                  `certified.exponent` has it; one that is not kept is replaced by the true count. Noise that
+        Because:  a drawn r is kept where a geometric u, which is e or more with probability exp(-e * rate), is,
+                  e as `certified.exponent` has it; one that is not kept is replaced by the true count. Noise that
                   is not negative is such a geometric, and so is -1 less noise that is.
         Checked:  tests/kernel/test_weaker_release.py::test_answers_have_their_law
     """

@@ -1,7 +1,7 @@
 """What a release would lose if one record could move anywhere the public columns let it. Never sees rows.
 
-A fact that becomes public later may let records move along pairs that no secret joins (MATH, section 4), so
-each charge says this at once: when the fact comes, the plan is gone.
+A fact that becomes public later may let records move along pairs that no secret joins (PROOFS.md), so
+each charge states this at once: when the fact comes, the plan is gone.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class ArrowTable(Pieces):
 
     @abstractmethod
     def _distinct(self, name: str) -> int:
-        """Return how many values of a column differ; missing ones are none."""
+        """Return how many values of a column differ; missing ones do not count."""
 
     def _groups(self, keys: Sequence[Key], most: int) -> Any | None:  # noqa: ARG002
         """Return a table of groups as `group` does, with at most one more than may come back."""
