@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError
@@ -22,6 +23,7 @@ Kind = Literal["single_prior", "hedging"]
 Output = tuple[str, int]  # ("noisy", r), ("true", k), ("below", low), ("above", high)
 
 _MOST_ROWS = 1 << 60
+SHOWN = 4  # cells of which is shown when they are released exactly
 _SAMPLED = 100  # cells looked at when a split is chosen
 _BLOCKS = 64  # parts into which the sum over a long interval is cut
 _SHARES = tuple(Fraction(i, 64) for i in (0, 1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56))
@@ -213,6 +215,8 @@ class Certified:
     rate: Fraction
     intervals: tuple[Ints, Ints] = field(compare=False, repr=False)
     variances: Floats = field(compare=False, repr=False)
+    proof_id: ClassVar[str] = "certified"
+    proviso: ClassVar[str] = ", if the prior is right"  # of the expected error
 
     @property
     def measured(self) -> int:
@@ -220,8 +224,37 @@ class Certified:
         return len(self.intervals[0])
 
     @property
-    def guarantee(self) -> tuple[str, str, str]:
-        """Return what is promised, what is not, and how often, in one sentence each."""
+    def scale(self) -> Fraction:
+        """Return the scale of the noise."""
+        return 1 / self.rate
+
+    @property
+    def distance(self) -> Fraction:
+        """Return what the noise is sized by: one row changes a count by one."""
+        return Fraction(1)
+
+    @property
+    def mse(self) -> float:
+        """Return the expected squared error under the prior, mean over the cells."""
+        return float(self.variances.mean())
+
+    def notes(self, index: pd.Index[Any]) -> dict[str, str]:
+        """Return which counts are released exactly, and how likely that is for those that are expected."""
+        low, high = self.intervals
+        some = np.flatnonzero(low <= high)
+        if not len(some):
+            why = "no count, ever: the policy's own release is as accurate, and promises more"
+            return {"released exactly": why}
+        shares = np.array([float(self.prior[at]) for at in some])
+        chance = chance_of_exact(np.rint(shares * self.n), low[some], high[some], self.rate).mean()
+        bands = [f"{index[at]} from {low[at]:,} to {high[at]:,}" for at in some[:SHOWN]]
+        more = f" and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
+        often = f"mostly (in the middle with a probability of {chance:.3f})"
+        return {"released exactly": f"{'; '.join(bands)}{more}: {often}"}
+
+    @property
+    def guarantee(self) -> tuple[str, str]:
+        """Return what is promised, and what is not, in one sentence each."""
         odds = f"The answers change the odds between any two values of a row by at most exp({self.epsilon})"
         believer = "anyone who believes exactly the stated shares and that rows are independent"
         beyond = "against anyone who believes other shares or knows some of the rows"
@@ -237,7 +270,6 @@ class Certified:
         return (
             f"{odds}, for {believer}.",
             f"This is weaker than a Blowfish policy: nothing is promised {beyond}.",
-            "It is one per dataset: its epsilon does not add up with that of any other release.",
         )
 
 

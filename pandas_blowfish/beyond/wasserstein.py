@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pandas_blowfish.beyond.verdict import Case, Law
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
@@ -50,11 +50,34 @@ class Wasserstein:
     epsilon: Fraction
     witness: Farthest
     answers: Mapping[Any, int]
+    kind: ClassVar[str] = "wasserstein"
+    proof_id: ClassVar[str] = "wasserstein"
+    proviso: ClassVar[str] = ""  # of the expected error: it is known
+
+    @property
+    def mse(self) -> float:
+        """Return the expected squared error of a released answer."""
+        return variance(self.scale)
 
     @property
     def std(self) -> float:
         """Return the standard error of a released answer."""
-        return math.sqrt(variance(self.scale))
+        return math.sqrt(self.mse)
+
+    @property
+    def guarantee(self) -> tuple[str, str]:
+        """Return what is promised, and what is not, in one sentence each."""
+        return (
+            f"The answer changes the odds between the two statements of each stated pair by at most "
+            f"exp({self.epsilon}), for anyone who believes one of the stated priors.",
+            "This is weaker than a Blowfish policy where a prior is left out: nothing is promised against "
+            "it, nor where the table is none of those that are listed.",
+        )
+
+    def notes(self, index: object) -> dict[str, str]:
+        """Return what an analyst reads about the noise; the answers' labels do not matter."""
+        del index
+        return {"distance": f"{self.distance}: how far answers lie apart between two statements"}
 
     def law(self, database: Any, low: int | None = None, high: int | None = None) -> Mapping[Any, Fraction]:
         """Return the output probabilities of a database in fractions, for `Scenario.check`.

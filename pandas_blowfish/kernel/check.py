@@ -315,7 +315,7 @@ def require_untouched(policy: Policy) -> None:
 
 
 def _is_public(policy: Policy, plan: Plan) -> bool:
-    """Return whether a free answer follows from public facts: a marginal of its columns, or sums of counts."""
+    """Return whether a free answer follows from public facts: a marginal of its columns, sums of counts."""
     if plan.cost:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
