@@ -1,4 +1,4 @@
-"""Counts that are sometimes released exactly, and marked so: the output law of one, and the plan of several.
+"""Counts that are sometimes released exactly, and marked so: when one is, and the plan of several.
 
 An answer is "noisy r" or "true k"; the second is only ever the true count. Never sees rows.
 """
@@ -20,7 +20,6 @@ from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.scales import variance
 
 Kind = Literal["single_prior", "hedging"]
-Output = tuple[str, int]  # ("noisy", r), ("true", k), ("below", low), ("above", high)
 
 _MOST_ROWS = 1 << 60
 SHOWN = 4  # cells of which is shown when they are released exactly
@@ -40,52 +39,18 @@ def exponent(r: int, k: int, low: int, high: int) -> int | None:
 
     Proof note:
         Requires: k is the true count; (low, high) does not depend on it.
-        Ensures:  e >= 2, the answers have exactly the probabilities of `law`, and those of each noisy r
+        Ensures:  e >= 2, the probabilities of the answers add up to 1, that of "true k" is
+                  (1 - a^(k - low + 1)) (1 - a^(high - k + 1)), a = exp(-rate), and those of each noisy r
                   change by at most exp(rate) when k changes by one.
         Because:  inside, "noisy r" gets a^(2 + m), m = min(|r - low| + |low - k|, |r - high| + |high - k|):
                   at least |r - k| + 2 by the triangle inequality, and changing by at most 1 with k. At
                   k = high it is a^(2 + high - r), and k = high + 1 draws a^(1 + high - r); same below.
-        Checked:  tests/beyond/test_certified.py::test_drawing_and_keeping_gives_the_law
+        Checked:  tests/beyond/test_certified.py::test_drawing_and_keeping_gives_the_law,
+                  tests/beyond/test_certified.py::test_law_adds_up_to_one
     """
     if not (low <= k <= high and low <= r <= high):
         return None
     return 2 + min(r - low + k - low, high - r + high - k) - abs(r - k)
-
-
-def law(k: int, low: int, high: int, a: Fraction, first: int, last: int) -> dict[Output, Fraction]:
-    """Return the probability of every answer about a count k, for noise proportional to a^|z|.
-
-    Args:
-        k: The true count.
-        low: The least count that may be released exactly.
-        high: The largest.
-        a: Stands for exp(-rate); any fraction between 0 and 1.
-        first: Noisy answers below this are added up as ("below", first).
-        last: Noisy answers above this are added up as ("above", last).
-
-    Examples:
-        >>> chances = law(5, 3, 8, Fraction(1, 2), 0, 10)
-        >>> chances["true", 5], sum(chances.values())
-        (Fraction(105, 128), Fraction(1, 1))
-
-    Proof note:
-        Requires: 0 < a < 1.
-        Ensures:  the probabilities add up to 1, and that of ("true", k) is
-                  (1 - a^(k - low + 1)) (1 - a^(high - k + 1)) for low <= k <= high, else 0.
-        Because:  geometric sums: inside, noisy answers have a^2 (a^L + a^R - a^(L+R+1) - a^(L+R)) / (1 + a)
-                  and outside (a^(L+1) + a^(R+1)) / (1 + a), with L = k - low, R = high - k.
-        Checked:  tests/beyond/test_certified.py::test_law_adds_up_to_one
-    """
-    if first > min(k, low) or last < max(k, high):
-        raise ArgumentError("first, last", "the tails must lie beyond the interval and the count")
-    answers: dict[Output, Fraction] = {}
-    for r in range(first, last + 1):
-        answers["noisy", r] = (1 - a) / (1 + a) * a ** (abs(r - k) + (exponent(r, k, low, high) or 0))
-    answers["below", first] = a ** (k - first + 1) / (1 + a)
-    answers["above", last] = a ** (last - k + 1) / (1 + a)
-    if low <= k <= high:
-        answers["true", k] = (1 - a ** (k - low + 1)) * (1 - a ** (high - k + 1))
-    return answers
 
 
 def chance_of_exact(k: Any, low: Any, high: Any, rate: Fraction) -> Any:

@@ -87,20 +87,6 @@ class Markov:
             for y in range(self.cells)
         )
 
-    def marginals(self, length: int) -> list[Vector]:
-        """Return the exact law of each of the first rows; fractions grow with length unless stationary.
-
-        Examples:
-            >>> Markov("x", [["1/2", "1/2"], ["0", "1"]], initial=[1, 0]).marginals(3)[2]
-            (Fraction(1, 4), Fraction(3, 4))
-        """
-        if self.stationary:
-            return [self.start] * length
-        found = [self.start][:length]
-        while len(found) < length:
-            found.append(self.step(found[-1]))
-        return found
-
     def reorder(self, values: Sequence[Any]) -> Markov:
         """Return the same chain with its values in this order, or raise if they are others.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -24,7 +24,6 @@ DATABASES = 100_000  # that a scenario lists
 RECORDS = 1_000  # that a database may have here
 CASES = 1_000_000  # pairs of a prior and a secret
 
-Statement: TypeAlias = Callable[[Any], object] | Iterable[Any]
 Places: TypeAlias = dict[Any, int]
 Weights: TypeAlias = dict[int, int]
 

@@ -125,12 +125,12 @@ def parse_fraction(value: Any) -> Fraction:
     return found
 
 
-def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> bool:
-    """Return whether an entry may state its sums when the one before it of its dataset stated its own.
+def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
+    """Return what an entry states, or raise LedgerTamperedError where it does not follow.
 
     Args:
         entry: The entry.
-        before: The one before it, of the same dataset; None if it is the first.
+        was: What the one before it, of the same dataset, states; None if it is the first.
         costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
 
     Proof note:
@@ -142,15 +142,6 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
                   weaker promise, the digest of an answer and an upgrade change nothing at all.
         Checked:  tests/books/test_balance.py::test_what_follows
     """
-    try:
-        require_following(entry, None if before is None else balance_of(before), costs)
-    except LedgerTamperedError:
-        return False
-    return True
-
-
-def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
-    """Return what an entry states, or raise LedgerTamperedError where it does not follow; see `follows`."""
     now = balance_of(entry)
     try:
         if _follows(entry, now, was, costs):

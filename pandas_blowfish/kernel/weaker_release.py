@@ -75,7 +75,7 @@ def draw_certified(counts: Ints, law: Certified) -> tuple[Ints, Bools]:
 
     Proof note:
         Requires: `certify`.
-        Ensures:  answers have exactly the probabilities of `certified.law`, each measured cell by itself.
+        Ensures:  answers have the probabilities that `certified.exponent` states, each cell by itself.
         Because:  a drawn r is kept with probability exp(-e * rate), e as `certified.exponent` has it: where a
                   geometric u is e or more. One that is not kept is replaced by the true count. Noise that is
                   not negative is such a geometric, and so is -1 less noise that is.

@@ -23,11 +23,6 @@ UNBOUNDED = "it looks at a column without bounds"
 CHAIN = "its rows follow each other"
 
 
-def closure_loss(plan: Plan) -> Fraction | None:
-    """Return the most that a release loses when one record moves anywhere; None if unknown; see `closure`."""
-    return closure(plan).loss
-
-
 def closure(plan: Plan) -> WorstCase:
     """Return the most that a release loses when one record moves where the public columns let it.
 

@@ -15,6 +15,7 @@ import pufferfish_correlated
 import pufferfish_counts
 import pufferfish_sums
 import pytest
+from oracle.certified_law import law
 from pufferfish_correlated import chain_of, household, known, loss, walk
 from pufferfish_laws import (
     Found,
@@ -30,7 +31,7 @@ from pufferfish_laws import (
 )
 from pufferfish_sums import off_by
 
-from pandas_blowfish.beyond.certified import certify, law
+from pandas_blowfish.beyond.certified import certify
 from pandas_blowfish.beyond.quilt import sigma
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.scales import variance

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from oracle.certified_law import law
 from scipy.stats import binom
 
 from pandas_blowfish.beyond.certified import (
@@ -16,7 +17,6 @@ from pandas_blowfish.beyond.certified import (
     chance_of_exact,
     expected_error,
     exponent,
-    law,
 )
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError, BlowfishError

@@ -13,7 +13,7 @@ from pandas_blowfish.cli.locks import delay_interrupts, hold_lock
 WAITS = """
 import sys
 from pathlib import Path
-from pandas_blowfish.cli.locks import alone
+from pandas_blowfish.cli.locks import hold_lock
 print("ready", flush=True)
 with hold_lock(Path(sys.argv[1])):
     print("in", flush=True)
