@@ -68,7 +68,7 @@ class Dataset:
         return Budget(self.total, self.spent, self.closed)
 
     @property
-    def mendable(self) -> bool:
+    def is_reopenable(self) -> bool:
         """Return whether it is open, or closed for nothing but its total."""
         return self.closed is None or self.closed.startswith(OVERSPENT)
 

@@ -217,7 +217,7 @@ class Ledger:
         raised = exact(total, "total")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset)
-            if not bound.mendable:
+            if not bound.is_reopenable:
                 raise errors.ClosedDatasetError(dataset, str(bound.closed), for_good=True)
             if raised <= bound.total or raised < bound.spent:
                 allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
@@ -307,7 +307,7 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
         raise errors.LedgerTamperedError(first.id, "its binding cannot be read")
     found = Dataset(name, first.body["binding"], total, spent, closed, facts)
     if charged and closed is not None:
-        raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
+        raise errors.ClosedDatasetError(name, closed, for_good=not found.is_reopenable)
     return found
 
 

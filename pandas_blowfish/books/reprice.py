@@ -110,9 +110,9 @@ def reprice_charges(
             more += now - cost
     spent = dataset.spent + more
     closed = dataset.closed
-    if unknown and dataset.mendable:
+    if unknown and dataset.is_reopenable:
         closed = f"{fact.describe()} became public, and what was lost then is not known of {_named(unknown)}"
-    elif spent > dataset.total and dataset.mendable:
+    elif spent > dataset.total and dataset.is_reopenable:
         closed = f"{OVERSPENT} since {fact.describe()} became public: {spent} of {dataset.total}"
         closed += f", {more} of it more than was charged, by {_named(list(costs))}" if costs else ""
         closed += "; Ledger.raise_budget(...) to at least that opens it again"

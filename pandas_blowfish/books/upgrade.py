@@ -18,12 +18,12 @@ from typing import Any
 
 from pandas_blowfish.books import database, sealkey
 from pandas_blowfish.books import log as chain
+from pandas_blowfish.books.balance import UNREADABLE
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import LedgerTamperedError, SealKeyError
 from pandas_blowfish.exact.digest import seal_digest
 
 PROBLEM = "its content is not what it was before the upgrade"
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def upgrade(location: str) -> list[str]:
@@ -104,7 +104,7 @@ def _original(master: bytes, dataset: str, binding: Mapping[str, Any], number: i
         text = sealkey.unwrap(master, stated["salt"], dataset, stated["original"])
         if _redacted(json.loads(text)["binding"], stated) == binding:
             return text
-    except _UNREADABLE:
+    except UNREADABLE:
         pass
     raise LedgerTamperedError(number, PROBLEM)
 
@@ -122,7 +122,7 @@ def _redact(connection: Connection, entry: Entry, master: bytes) -> None:
     stated["original"] = sealkey.wrap(master, salt, entry.dataset, text)
     try:
         binding = _redacted(entry.body["binding"], stated)
-    except _UNREADABLE:
+    except UNREADABLE:
         raise LedgerTamperedError(entry.id, "its binding cannot be read") from None
     body = chain.canonical({**entry.body, "binding": binding})
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", entry.dataset)

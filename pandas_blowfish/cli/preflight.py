@@ -106,7 +106,7 @@ def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | No
     """Refuse a run that the budget does not suffice for, as a whole."""
     cost = sum((each.cost for each in planned), Fraction(0))
     if bound is not None and bound.closed is not None and not all(each.kept for each in planned):
-        raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.mendable)
+        raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.is_reopenable)
     remaining = total if bound is None else bound.budget.remaining
     fresh = [each for each in planned if each.cost]
     why = fresh[0].plan.policy.single_release if fresh else None

@@ -17,7 +17,7 @@ from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
 from pandas_blowfish.count.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Pieces, is_unique, merge
-from pandas_blowfish.count.seal import Frame, row_count
+from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.weigh import clamp, total, total_groups
 from pandas_blowfish.errors import FrameError
 from pandas_blowfish.exact.arrays import Ints
@@ -183,11 +183,6 @@ def gather(asked: Tally, codes: Iterable[Ints], rows: Ints) -> Ints:
     counts = np.zeros(asked.size + 1, dtype=np.int64)
     np.add.at(counts, combine(asked, codes, len(rows)), rows)  # -1: the last slot
     return counts[:-1]
-
-
-def rows(frame: Frame) -> int:
-    """Return the number of rows."""
-    return row_count(frame)
 
 
 def mark(frame: Any, attrs: dict[str, Any]) -> Any:

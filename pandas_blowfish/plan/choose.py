@@ -68,23 +68,12 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind)
+    again = partial(choose, policy, tuple(asked), query=dict(query), strategy=strategy, kind=kind)
     plan = kind(
         policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
     )
     _keep(key, plan)
     return plan
-
-
-def _again(
-    policy: Policy,
-    asked: Sequence[Question],
-    query: Mapping[str, Any],
-    strategy: str,
-    kind: type[Plan],
-    epsilon: Fraction,
-) -> Plan:
-    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)
 
 
 def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:

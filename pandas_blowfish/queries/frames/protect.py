@@ -156,7 +156,7 @@ def _bound(
     with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
     if found is None:
-        if promise.chain is not None and promise.chain.length != count.rows(frame):
+        if promise.chain is not None and promise.chain.length != seal.row_count(frame):
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         binding = _sealed(frame, book, name, promise, stated, named=named)
@@ -184,7 +184,7 @@ def _sealed(
         binding = {
             "policy": text,
             "fingerprint": promise.fingerprint,
-            "rows": count.rows(frame) if promise.rows_public else None,  # else the seal alone knows it
+            "rows": seal.row_count(frame) if promise.rows_public else None,  # else the seal alone knows it
             "seal_key": public,
             **seal.seal_rows(frame, promise.domain, key, clip=clip),
             "named": named,
