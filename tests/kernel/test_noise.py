@@ -79,7 +79,7 @@ def law_p_value(sample, scale) -> float:
 
 
 def real_limits(law) -> list[mpmath.mpf]:
-    """Return the limits between cells as MATH.md writes them, at the current precision."""
+    """Return the limits between cells as `cell_limits` states them, at the current precision."""
     a, high = mpmath.exp(-real(law.rate)), mpmath.exp(-real(law.rate * 2**law.width))
     positive = [(1 - high ** (j + 1)) / (1 + a) for j in range(law.count)]
     return positive + [1 - a * high**m / (1 + a) for m in range(law.count + 1)]
