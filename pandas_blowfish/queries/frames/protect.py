@@ -25,6 +25,7 @@ from pandas_blowfish.errors import (
     LedgerNotFoundError,
     NotProtectedError,
     PolicyMismatchError,
+    SchemaError,
     StaleFrameError,
     UnknownDatasetError,
 )
@@ -177,7 +178,8 @@ def _sealed(
     """Return what a new dataset is bound to; where all is right, its seal key is kept."""
     clip = stated["outside"] == "clip"
     text = json.dumps(promise.to_dict())  # which keeps the columns' order
-    assert policy_from(text, ()) == promise, "a policy reads back as it was written"
+    if policy_from(text, ()) != promise:
+        raise SchemaError(None, "the policy does not read back as it is written", fix="report it, please.")
     while True:
         master = sealkey.propose_key(book.location, book.seal_key_id())
         public, key = sealkey.new_binding(master, name)
