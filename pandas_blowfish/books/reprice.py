@@ -12,7 +12,7 @@ from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
-from pandas_blowfish.facts.later import FIX, add_facts, clash, policy_from
+from pandas_blowfish.facts.later import FIX, add_facts, find_clash, policy_from
 from pandas_blowfish.plan.price import Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 
@@ -64,7 +64,7 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     rows = None if before.presence else dataset.binding.get("rows")
     answer = read_facts([fact], before.domain)[0].answer
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
-    if answer is not None and (problem := clash(dataset.binding["policy"], facts, rows)):
+    if answer is not None and (problem := find_clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
     return price_facts(after) if after != before else None
 

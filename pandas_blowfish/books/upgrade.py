@@ -41,7 +41,7 @@ def upgrade(location: str) -> list[str]:
             connection.execute("PRAGMA secure_delete = ON")
         for entry in found:
             _redact(connection, entry, master)
-    if written and not database.in_memory(location):  # also where the last upgrade ended before this
+    if written and not database.is_in_memory(location):  # also where the last upgrade ended before this
         database.scrub(location)
         with suppress(OSError):  # older versions left it readable for others
             os.chmod(location, 0o600)

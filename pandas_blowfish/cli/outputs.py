@@ -62,7 +62,7 @@ def require_unused(written: Iterable[Path], used: Mapping[str, Sequence[Any]]) -
             raise UsageError(f"{str(place)!r} would be written over {what}", "give another --out.")
 
 
-def require_apart(written: Sequence[Sequence[Path]]) -> None:
+def require_distinct(written: Sequence[Sequence[Path]]) -> None:
     """Refuse releases of which two are written to one file; for each, all of its files."""
     taken: set[tuple[object, ...]] = set()
     for places in written:

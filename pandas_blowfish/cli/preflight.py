@@ -98,7 +98,7 @@ def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> l
     }
     used |= {"the file of jobs": [job.jobs]} if job.jobs is not None else {}
     outputs.require_unused([place for each in written for place in each], used)
-    outputs.require_apart(written)
+    outputs.require_distinct(written)
     return planned
 
 

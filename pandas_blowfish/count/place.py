@@ -42,7 +42,7 @@ def bounds(attribute: Any) -> tuple[Fraction, Fraction]:
     return places[0], places[-1]
 
 
-def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
+def place_numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
     """Code plain numbers."""
     if isinstance(attribute, Unbounded):
         return _bits(data, attribute, clip)
@@ -60,7 +60,7 @@ def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
     return codes
 
 
-def instants(stamps: Ints, unit: str, zone: bool, attribute: Attribute, clip: bool) -> Ints:
+def place_instants(stamps: Ints, unit: str, zone: bool, attribute: Attribute, clip: bool) -> Ints:
     """Code instants stored in any unit; naive ones are not comparable with instants in a time zone."""
     null, factor = stamps == _NAT, NS_PER_UNIT[unit]
     if isinstance(attribute, Unbounded):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.beyond.aggregate import Aggregate
-from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.quilt import find_quilt
 from pandas_blowfish.count.probe import probe, value_in
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import UnsoundPlanError
@@ -290,7 +290,7 @@ def _rate(policy: Policy, charge: Fraction) -> Fraction:
     if chain is None or not charge:
         return Fraction(1)
     assert chain.length is not None
-    return sigma(chain, chain.length, charge).rate / charge
+    return find_quilt(chain, chain.length, charge).rate / charge
 
 
 def is_noisy(scales: Scales) -> bool:
