@@ -5,21 +5,18 @@ Never sees rows.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from sqlite3 import Connection
 from typing import Any, ClassVar, NamedTuple
 
-from pandas_blowfish.books.log import Entry, select_all, transaction
+from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
+from pandas_blowfish.books.parts import Sums, read_part
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
-LARGEST = BITS = 14_000  # bits of a number, or of its denominator: Python writes no longer ones
+BITS = LARGEST  # of a denominator
 WEAKER = -1  # the number, which no charge has, under which a release with a weaker guarantee is remembered
-FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
-UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,7 @@ class Dataset:
     spent: Fraction
     closed: str | None  # why it takes no more charges
     facts: tuple[dict[str, Any], ...] = ()  # as plain data, in the order they were recorded
+    last: Entry | None = field(default=None, repr=False, compare=False)
 
     @property
     def budget(self) -> Budget:
@@ -111,65 +109,88 @@ def cost_of(entry: Entry) -> Fraction:
         raise LedgerTamperedError(entry.id, "its cost cannot be read") from None
 
 
-@lru_cache(maxsize=4_096, typed=True)
-def parse_fraction(value: Any) -> Fraction:
-    """Return a number as an entry writes it, such as "1/10"; raise ValueError for any other text."""
-    if type(value) is int:
-        value = str(value)
-    if type(value) is not str or not FRACTION.fullmatch(value):
-        raise ValueError("not a fraction")
-    numerator, _, denominator = value.partition("/")
-    found = Fraction(int(numerator), int(denominator or 1))
-    if found.numerator.bit_length() - found.denominator.bit_length() > LARGEST:
-        raise ValueError("too large")
-    return found
+@dataclass
+class Account:
+    """What the entries of a dataset come to, read one after another.
+
+    Attributes:
+        costs: What each charge has cost so far.
+        sums: What people in each part have lost; None while all charges are everyone's, and once a fact ties
+            the parts together.
+        stated: The entry that states these sums.
+    """
+
+    costs: dict[int, Fraction] = field(default_factory=dict)
+    sums: Sums | None = None
+    stated: int = 0
 
 
-def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
+def require_following(entry: Entry, was: Balance | None, account: Account) -> Balance:
     """Return what an entry states, or raise LedgerTamperedError where it does not follow.
 
     Args:
         entry: The entry.
         was: What the one before it, of the same dataset, states; None if it is the first.
-        costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
+        account: What the entries before it come to, to which this one is added.
 
     Proof note:
         Requires: entries come in their order (`chain.replay`).
-        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, no
-                  charge ever got cheaper, and it exceeds the total only where the dataset is closed.
-        Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
-                  each named with its new cost; nothing else changes `spent`, and the one release under a
-                  weaker promise, the digest of an answer and an upgrade change nothing at all.
-        Checked:  tests/books/test_balance.py::test_what_follows
+        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, or
+                  of those that anyone sees at most (`parts.Sums`), no charge ever got cheaper, and it
+                  exceeds the total only where the dataset is closed.
+        Because:  a charge adds its epsilon in its part, within the total; a fact adds what it makes charges
+                  cost more, each named with its new cost, and where it ties parts together all charges add
+                  up from then on; nothing else changes `spent`, and the one release under a weaker
+                  promise, the digest of an answer and an upgrade change nothing at all.
+        Checked:  tests/books/test_balance.py::test_what_follows,
+                  tests/books/test_part_charges.py::test_edited_parts_are_found
     """
     now = balance_of(entry)
     try:
-        if _follows(entry, now, was, costs):
+        if _follows(entry, now, was, account):
             return now
     except UNREADABLE:
         pass
     raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
 
 
-def _follows(entry: Entry, now: Balance, was: Balance | None, costs: dict[int, Fraction]) -> bool:
+def _follows(entry: Entry, now: Balance, was: Balance | None, account: Account) -> bool:
     if was is None or entry.kind == "open":
         return was is None and entry.kind == "open" and now == Balance(now.total, Fraction(0), None, 0)
+    if entry.kind == "fact":
+        return _fact_follows(entry, now, was, account)
+    if entry.kind != "charge" and entry.body.get("stated", 0) != account.stated:
+        return False
     if entry.kind in ("answer", "upgrade"):
         return now == was
-    if entry.kind == "fact":
-        return _fact_follows(entry, now, was, costs)
     if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
         return False
+    costs = account.costs
     if entry.kind == "apart":
         once, within = WEAKER not in costs, 0 < parse_fraction(entry.body["epsilon"]) <= now.total
         costs[WEAKER] = parse_fraction(entry.body["epsilon"])
         return once and within and now == was
     if entry.kind == "charge":
         epsilon = costs[entry.id] = parse_fraction(entry.body["epsilon"])
-        adds = epsilon.numerator >= 0 and _adds_up(was.spent, epsilon, now.spent)
-        return was.closed is None and adds and now.total == was.total
+        within = epsilon.numerator >= 0 and was.closed is None and now.total == was.total
+        return within and _charge_follows(entry, epsilon, now.spent, was.spent, account)
     raised = now.total > was.total and now.spent == was.spent
     return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _charge_follows(
+    entry: Entry, epsilon: Fraction, spent: Fraction, before: Fraction, account: Account
+) -> bool:
+    """Return whether a charge states what has been spent after it, in the parts that people see."""
+    part, stated = read_part(entry.body.get("part")), entry.body.get("stated")
+    if account.sums is None and (not part or stated is None):  # for want of room a part may be everyone's
+        return stated is None and _adds_up(before, epsilon, spent)
+    account.sums = account.sums or Sums(before)
+    account.sums.add(epsilon, part)
+    if stated == 0:
+        account.stated = entry.id
+        return spent == account.sums.most and entry.body["sums"] == account.sums.to_dict()
+    return spent == account.sums.most and bool(stated) and stated == account.stated
 
 
 def _exceeds(one: Fraction, other: Fraction) -> bool:
@@ -183,15 +204,22 @@ def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
     return above * both.denominator == both.numerator * below
 
 
-def _fact_follows(entry: Entry, now: Balance, was: Balance, costs: dict[int, Fraction]) -> bool:
+def _fact_follows(entry: Entry, now: Balance, was: Balance, account: Account) -> bool:
     if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
         return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
+    costs = account.costs
     repriced = {int(number): parse_fraction(cost) for number, cost in entry.body["repriced"].items()}
     if any(cost < costs[number] for number, cost in repriced.items()):
         return False
     more = sum((cost - costs[number] for number, cost in repriced.items()), Fraction(0))
     costs.update(repriced)
-    if (now.total, now.spent, now.facts) != (was.total, was.spent + more, was.facts + 1):
+    spent = was.spent + more
+    if entry.body.get("together"):  # from here on every charge is everyone's
+        spent = sum((cost for number, cost in costs.items() if number != WEAKER), Fraction(0))
+        account.sums, account.stated = None, 0
+    if entry.body.get("stated", 0) != account.stated or (more and account.sums is not None):
+        return False
+    if (now.total, now.spent, now.facts) != (was.total, spent, was.facts + 1):
         return False
     if was.closed is not None and not was.closed.startswith(OVERSPENT):
         return now.closed == was.closed

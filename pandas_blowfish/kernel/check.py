@@ -25,7 +25,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.part import Part, part_of
+from pandas_blowfish.plan.part import EVERYONE, Part, part_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
@@ -69,7 +69,7 @@ class Check:
     times: int
     text: str
     rate: Fraction = Fraction(1)
-    part: Part = Part()
+    part: Part = EVERYONE
 
     @classmethod
     def of(cls, policy: Policy, plan: Plan) -> Check:
@@ -83,7 +83,7 @@ class Check:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))
         text = ARGUED if public or policy.chain is not None else _text(plan, edges)
-        part = Part() if text == ARGUED else part_of(plan)
+        part = EVERYONE if text == ARGUED else part_of(plan)
         return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost), part)
 
     def require(self, step: Round, left: Fraction, random: Random | None = None) -> Fraction:

@@ -77,6 +77,9 @@ class Part:
         return found
 
 
+EVERYONE = Part()
+
+
 @lru_cache(maxsize=32)
 def part_of(plan: Plan) -> Part:
     """Return which components of blocks of columns a release looks at; of blocks left out all.
@@ -104,7 +107,7 @@ def part_of(plan: Plan) -> Part:
     policy = plan.policy
     tied = plan.price.touched or policy.aggregates or policy.chain is not None
     if tied or not plan.cost or not plan.measurement.own_noise:
-        return Part()
+        return EVERYONE
     sides = []
     for key, block, components in split_blocks(plan.price.policy, plan.domain.columns):
         many = int(components.max()) + 1
