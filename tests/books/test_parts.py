@@ -46,7 +46,10 @@ def test_the_most_is_that_of_enumeration(seed):
 
     truth = enumerated(charges)
     assert sums.most == max(truth.values())
-    assert all(sums.lost(dict(zip(SIZES, place, strict=True))) == lost for place, lost in truth.items())
+    assert all(
+        sums.lost({block: [cell] for block, cell in zip(SIZES, place, strict=True)}) == lost
+        for place, lost in truth.items()
+    )
     assert Sums.from_dict(sums.to_dict()) == sums
 
 
