@@ -5,14 +5,18 @@ Never sees rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from sqlite3 import Connection
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
-from pandas_blowfish.books.parts import Sums, read_part
+from pandas_blowfish.books.parts import Part, Sums, read_part
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
 BITS = LARGEST  # of a denominator
@@ -27,11 +31,15 @@ class Budget:
         total: What all releases together may lose.
         spent: What they have lost.
         closed: Why the dataset takes no more charges; None where it takes them.
+        sums: What people in each part of the policy have lost, where that differs; `parts` shows it.
+        policy: The policy, as the ledger has it.
     """
 
     total: Fraction
     spent: Fraction
     closed: str | None = None
+    sums: Sums | None = field(default=None, repr=False, compare=False)
+    policy: str | None = field(default=None, repr=False, compare=False)
     # a hook: `explain.glance`, which books may not import, sets it as the package is imported
     view: ClassVar[Any] = repr  # budget -> HTML for notebooks
 
@@ -39,6 +47,23 @@ class Budget:
     def remaining(self) -> Fraction:
         """Return what may still be spent; below 0 where a fact made earlier releases cost more than all."""
         return self.total - self.spent
+
+    @property
+    def parts(self) -> pd.DataFrame:
+        """Return what people in each connected part of the policy have lost, and what remains to them.
+
+        One row where every charge was everyone's. Parts that no charge has named are "elsewhere".
+        """
+        from pandas_blowfish.books.part_table import list_parts  # here: charging needs no pandas
+
+        return list_parts(self.sums or Sums(self.spent), self.total, self.policy)
+
+    def after(self, charges: Iterable[tuple[Fraction, Part | None]]) -> Budget:
+        """Return what it would be after some charges, each with its part; None: everyone's."""
+        sums = (self.sums or Sums(self.spent)).copy()
+        for epsilon, part in charges:
+            sums.add(epsilon, part)
+        return replace(self, spent=sums.most, sums=sums)
 
     def __repr__(self) -> str:
         closed = "" if self.closed is None else f", closed={self.closed!r}"
@@ -63,7 +88,7 @@ class Dataset:
     @property
     def budget(self) -> Budget:
         """Return what it may spend in all and has spent, and whether it is closed."""
-        return Budget(self.total, self.spent, self.closed)
+        return Budget(self.total, self.spent, self.closed, policy=self.binding.get("policy"))
 
     @property
     def is_reopenable(self) -> bool:

@@ -90,7 +90,10 @@ class Ledger:
 
     def budget(self, dataset: str) -> Budget:
         """Return the total, spent and remaining budget of a dataset, and why it is closed if it is."""
-        return self.dataset(dataset).budget
+        with chain.transaction(self.location) as connection:
+            found = _dataset(connection, dataset)
+            assert found.last is not None
+            return replace(found.budget, sums=parts.sums_of(connection, found.last).sums)
 
     def charge(
         self,
