@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -27,16 +28,27 @@ def list_parts(sums: Sums, total: Fraction, policy: str | None) -> pd.DataFrame:
     """
     stated = None if policy is None else policy_from(policy, ())
     names = {block: _names(stated, block, cells) for block, cells in sums.named.items()}
-    lost = [sums.everyone + more for more in sums.places.values()]
-    rows = [
-        tuple(names[block][cell] for block, cell in zip(sums.named, place, strict=True))
+    whole = [len(cells) > _count(stated, block) for block, cells in sums.named.items()]
+    kept = [
+        place
         for place in sums.places
+        if not any(cell == REST and all_named for cell, all_named in zip(place, whole, strict=True))
     ]
+    rows = [
+        tuple(names[block][cell] for block, cell in zip(sums.named, place, strict=True)) for place in kept
+    ]
+    lost = [sums.everyone + sums.places[place] for place in kept]
     index = pd.MultiIndex.from_tuples(rows, names=list(sums.named)) if sums.named else pd.Index(["everyone"])
     if len(sums.named) == 1:
         index = index.get_level_values(0)
     frame = pd.DataFrame({"spent": lost, "remaining": [total - each for each in lost]}, index, dtype=object)
     return frame.rename_axis("part") if not sums.named else frame
+
+
+def _count(policy: Policy | None, key: str) -> float:
+    """Return how many components a block has."""
+    block = _block(policy, key)
+    return math.inf if block is None else int(block.graph.components.max(initial=-1)) + 1
 
 
 def describe_part(policy: Policy, part: Part) -> dict[str, list[str]]:
@@ -47,9 +59,13 @@ def describe_part(policy: Policy, part: Part) -> dict[str, list[str]]:
 
 def _names(policy: Policy | None, key: str, cells: Sequence[int]) -> dict[int, str]:
     """Return what each component of a block is called: its values, or some of many."""
-    blocks = {} if policy is None else {", ".join(block.columns): block for block in policy.graph.blocks}
-    block = blocks.get(key)
+    block = _block(policy, key)
     return {cell: ELSEWHERE if cell == REST else _name(policy, block, cell) for cell in cells}
+
+
+def _block(policy: Policy | None, key: str) -> Block | None:
+    blocks = () if policy is None else policy.graph.blocks
+    return next((block for block in blocks if ", ".join(block.columns) == key), None)
 
 
 def _name(policy: Policy | None, block: Block | None, cell: int) -> str:

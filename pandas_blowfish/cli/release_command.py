@@ -142,7 +142,8 @@ def _preview(
     )
     if bound is None:
         screen.note(
-            f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: a new budget of {decimal(before.total)}"
+            f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: "
+            f"a new budget of {decimal(before.total)}"
         )
     if refused is not None and not screen.as_json:
         screen.note(f"pandas-blowfish: {exits.describe_error(refused)}")
