@@ -64,31 +64,11 @@ class RunsBuilder:
         return Nested.from_form(self.name, asked, axis, epsilon, form)
 
 
-@dataclass(frozen=True)
-class TreeBuilder:
-    """The tree of a line, or buckets of its sums: both follow from the line."""
-
-    name: str
-    make: Callable[[Tree], Strategy]
-    leaving: bool = True  # whether rows may leave the line, or change it
-
-    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
-        """Yield the one way there is; none for a tree that would be as deep as the line is long."""
-        del alone
-        if self.leaving or not (len(axis.away) or len(axis.across)):
-            yield self.make(Tree(asked, axis, epsilon))
-
-    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
-        """Return the one way there is."""
-        del form
-        return self.make(Tree(asked, axis, epsilon))
-
-
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 STRATEGIES: list[LineBuilder] = [
     *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
-    TreeBuilder(Tree.name, lambda tree: tree),
-    TreeBuilder(Dawa.name, Dawa, leaving=False),
+    Tree,
+    Dawa,
 ]
 
 
