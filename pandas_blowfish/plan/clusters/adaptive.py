@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,8 +13,9 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
+from pandas_blowfish.plan.clusters.resolution import adaptive_excess, halvings
 from pandas_blowfish.plan.clusters.space import Space, each_run
-from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis, share_variance
+from pandas_blowfish.plan.clusters.synopsis import MAX_TABLE, Setting, Stack, Synopsis, share_variance
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from
 from pandas_blowfish.plan.scales import Scales, variance
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
+MAX_GRIDDED = 3  # columns up to which a grid is always better
 GOES_ON = 2  # noise scales above which a box is halved again
 MAX_BOXES = 1 << 18  # that one round counts
 PROOF = (
@@ -111,6 +113,23 @@ class Adaptive(InRounds, Synopsis):
 
     name = "adaptive"
     proof_id = "adaptive"
+    why_not = "needs columns with more cells, or fewer clusters or groups"
+
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Adaptive]:
+        """Yield boxes of several columns, if there are as many as clusters."""
+        space, columns = setting.space, len(setting.space.attributes)
+        if not alone and columns <= MAX_GRIDDED:
+            return
+        halved = halvings(space.cells, space.spans, space.k, setting.signal, space.lots, MAX_TABLE)
+        if 2 ** sum(halved[0]) >= space.k:
+            expected = adaptive_excess(columns, space.k, setting.signal)
+            yield cls.build(setting.graph, space, halved, setting.epsilon, expected)
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Adaptive:
+        halved = tuple(tuple(often) for often in form["halved"])
+        return cls.build(setting.graph, setting.space, halved, setting.epsilon, math.nan)
 
     @classmethod
     def build(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,10 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
+from pandas_blowfish.plan.clusters.resolution import EXACTLY, soft_excess
+from pandas_blowfish.plan.clusters.sensitivity import MAX_TOTAL, hats, soft_change, stops
 from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
+from pandas_blowfish.plan.clusters.synopsis import MAX_TABLE, Setting, Synopsis, share_variance
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import every_column, sparse_from
 from pandas_blowfish.plan.scales import Scales, variance
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
+MAX_NODES = 16  # soft ones of a column
+MAX_SOFT, MAX_STOPS = 4, 10**5  # columns, and cells of one, for which soft bins are considered
 PROOF = (
     "Counts of soft bins in whole parts: each row counts {total} parts in all, shared by the two nearest "
     "nodes of each column. A neighbouring table moves one row along one edge of the policy, which changes "
@@ -155,6 +159,34 @@ class Soft(Synopsis):
 
     name = "soft"
     proof_id = "soft"
+    why_not = "needs columns with more cells, or fewer clusters or groups"
+
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Soft]:
+        """Yield the soft bins that are expected to add least."""
+        space = setting.space
+        if not alone and (len(space.attributes) > MAX_SOFT or max(space.cells) > MAX_STOPS):
+            return
+        best: Soft | None = None
+        for many in range(2, MAX_NODES + 1):
+            nodes = tuple(min(many, cells) for cells in space.cells)
+            if math.prod(nodes) > setting.most:
+                break
+            if math.prod(nodes) < space.k or (parts := count_parts(space, nodes)) < 2:
+                continue
+            found = cls.build(setting.policy, space, setting.known, nodes, parts, setting.epsilon)
+            change = found.sensitivity
+            signal = setting.weigh(found.queries.total / change) if change else EXACTLY
+            expected = soft_excess(np.array(nodes), space.spans, space.k, signal)
+            if best is None or expected < best.distortion:
+                best = replace(found, distortion=expected)
+        if best is not None:
+            yield best
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Soft:
+        nodes, parts = tuple(form["nodes"]), int(form["parts"])
+        return cls.build(setting.policy, setting.space, setting.known, nodes, parts, setting.epsilon)
 
     @classmethod
     def build(
@@ -215,3 +247,16 @@ class Soft(Synopsis):
         if not change and graph.presence:
             change = self.queries.total * int(tally_sensitivity(graph, whole))
         return change / self.queries.scale if self.queries.scale else None
+
+
+def count_parts(space: Space, nodes: tuple[int, ...]) -> int:
+    """Return into how many parts the way between two nodes is cut: as many as fit, up to 64."""
+    cut = [(many - 1, cells) for many, cells in zip(nodes, space.cells, strict=True) if many > 1]
+    parts = 64
+    while parts > 1 and (
+        space.lots * math.prod(ways * parts + 1 for ways, _ in cut) > MAX_TABLE
+        or parts ** len(cut) > MAX_TOTAL
+        or any(ways * parts + 1 > cells for ways, cells in cut)
+    ):
+        parts //= 2
+    return parts

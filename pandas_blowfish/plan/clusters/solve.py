@@ -263,7 +263,7 @@ def solve_whole(measurement: Whole, values: Ints, post: bool | str, given: Given
     space, points = measurement.space, measurement.points()
     (_, counts), (step, sums) = rounds(measurement, values)
     assert isinstance(step, PartSums)
-    sides = space.spans / np.array([int(marks.max()) + 1 for marks in measurement.marks])
+    sides = space.spans / np.array(measurement.pieces)
     low, high = (np.array([places[end] for places in space.places]) for end in (0, -1))
     units = np.array([float(own.unit) for own in measurement.lattices]) * space.units
     origins = np.array(
@@ -297,7 +297,7 @@ def solve_whole(measurement: Whole, values: Ints, post: bool | str, given: Given
 
 def _dealt(measurement: Whole, counts: Ints) -> tuple[Floats, Floats, Ints]:
     """Return points, how many rows are at each, and their pieces: halves of these, where classes are runs."""
-    own = counts.reshape([int(marks.max()) + 1 for marks in measurement.marks]).astype(np.float64)
+    own = counts.reshape(measurement.pieces).astype(np.float64)
     axes = measurement.space.centres(measurement.marks)
     number = np.arange(own.size).reshape(own.shape)
     if any((np.diff(marks) < 0).any() for marks in measurement.marks):

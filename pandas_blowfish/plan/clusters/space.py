@@ -18,6 +18,7 @@ from pandas_blowfish.plan.linear.line_sums import number_answers
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.policy import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +146,15 @@ def each_run(cells: int, many: int) -> Ints:
 def points_of(axes: Sequence[Floats]) -> Floats:
     """Return the points of a grid in C order, from the places along each axis."""
     return np.column_stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")])
+
+
+def find_pieces(policy: Policy, space: Space) -> list[Ints]:
+    """Return for each column the class of each cell that the filter passes: edges stay in theirs."""
+    found = []
+    for attribute, (first, last) in zip(space.attributes, space.ends, strict=True):
+        graph = policy.graph.project([attribute.name]).blocks[0].graph
+        classes = graph.components[first : last + 1]
+        _, start, number = np.unique(classes, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(start, kind="stable"), kind="stable")
+        found.append(rank[number.reshape(-1)])
+    return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.centres import cluster_points
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
+from pandas_blowfish.plan.clusters.resolution import whole_excess
+from pandas_blowfish.plan.clusters.space import Space, find_pieces, points_of
+from pandas_blowfish.plan.clusters.synopsis import Setting, Stack, Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
 from pandas_blowfish.plan.protocol import InRounds, OwnNoise
 from pandas_blowfish.plan.query_rows import columns_from, shift_rows
@@ -118,11 +119,30 @@ class Whole(InRounds, Synopsis):
 
     name = "whole"
     proof_id = "whole"
+    why_not = "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more"
+
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Whole]:
+        """Yield the pieces that no edge leaves, if there are any."""
+        del alone
+        space = setting.space
+        whole = None if setting.policy.presence else cls.build(setting.policy, space, setting.epsilon, 0.0)
+        if whole is not None:
+            parts = setting.group_rows / max(whole.enough, 1.0)
+            expected = whole_excess(np.array(whole.pieces), space.spans, space.k, parts)
+            yield replace(whole, distortion=expected)
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
+        del form
+        found = cls.build(setting.policy, setting.space, setting.epsilon, math.nan)
+        assert found is not None
+        return found
 
     @classmethod
     def build(cls, policy: Policy, space: Space, epsilon: Fraction, distortion: float) -> Whole | None:
         """Return the pieces that no edge of the policy leaves; None where there are none, or too many."""
-        marks = tuple(pieces(policy, space))
+        marks = tuple(find_pieces(policy, space))
         tally = space.tally_bins(marks)
         if tally.size > MAX_PIECES or tally.size // space.lots < space.k:
             return None
@@ -133,6 +153,11 @@ class Whole(InRounds, Synopsis):
         nothing = Tally((), 0)
         moved = shifts(policy, nothing, [Total(nothing, each) for each in lattices])
         return cls(space, marks, lattices, moved, exact, epsilon, distortion)
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """Return into how many classes each column is cut."""
+        return tuple(int(marks.max()) + 1 for marks in self.marks)
 
     @cached_property
     def tally(self) -> Tally:
@@ -187,7 +212,7 @@ class Whole(InRounds, Synopsis):
     @property
     def grid(self) -> str:
         """Return the pieces in words."""
-        return " x ".join(str(int(marks.max()) + 1) for marks in self.marks) + " pieces, counted exactly"
+        return " x ".join(map(str, self.pieces)) + " pieces, counted exactly"
 
     @property
     def size_variance(self) -> float:
@@ -207,7 +232,7 @@ class Whole(InRounds, Synopsis):
     @property
     def enough(self) -> float:
         """Return how many rows a part needs for its noisy mean to be much nearer than a piece is wide."""
-        sides = self.space.spans / np.array([int(marks.max()) + 1 for marks in self.marks])
+        sides = self.space.spans / np.array(self.pieces)
         return float(np.divide(NEARER * self.errors, sides, out=np.zeros(len(sides)), where=sides > 0).max())
 
     def parts(self, counts: Ints) -> Ints:
@@ -244,15 +269,3 @@ class Whole(InRounds, Synopsis):
         """Return None: over more edges the pieces' counts change."""
         del graph
         return None
-
-
-def pieces(policy: Policy, space: Space) -> list[Ints]:
-    """Return for each column the class of each cell that the filter passes: edges stay in theirs."""
-    found = []
-    for attribute, (first, last) in zip(space.attributes, space.ends, strict=True):
-        graph = policy.graph.project([attribute.name]).blocks[0].graph
-        classes = graph.components[first : last + 1]
-        _, start, number = np.unique(classes, return_index=True, return_inverse=True)
-        rank = np.argsort(np.argsort(start, kind="stable"), kind="stable")
-        found.append(rank[number.reshape(-1)])
-    return found

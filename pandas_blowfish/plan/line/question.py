@@ -65,11 +65,8 @@ class RunsBuilder:
 
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
-STRATEGIES: list[LineBuilder] = [
-    *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
-    Tree,
-    Dawa,
-]
+RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Dawa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,23 +301,23 @@ def _contest(
     """
     short = shorter(axis, asked)
     part, question = short or (axis, asked)
-    runs = [each for each in wanted if isinstance(each, RunsBuilder)]
-    layouts = {layout: each.name for each in runs for layout in each.layouts(part)}
-    others = [each for each in wanted if each not in runs]
+    layouts = {layout: each.name for each in RUNS if each in wanted for layout in each.layouts(part)}
+    others = [each for each in wanted if each not in RUNS]
     if layouts and axis.listed is None:
         others = [each for each in others if each.name != Tree.name]
-    found: list[Strategy] = []
+    nested: Nested | None = None
     if layouts:
         layout, weights = search(part, question, list(layouts))
-        found.append(Nested(layouts[layout], question, part, layout, weights, epsilon))
+        nested = Nested(layouts[layout], question, part, layout, weights, epsilon)
+    found: list[Strategy] = [] if nested is None else [nested]
     for each in others:
         found += each.build(question, part, epsilon, alone=False)
     if short is None:
         yield from found
         return
     best = min(found, key=lambda each: each.mse)
-    if isinstance(best, Nested) and best.layout.spacing is not None:
-        yield replace(best, asked=asked, line=axis)
+    if nested is not None and best is nested and nested.layout.spacing is not None:
+        yield replace(nested, asked=asked, line=axis)
         return
     chosen = [each for each in others if each.name == best.name] or wanted
     for each in chosen:
