@@ -78,7 +78,6 @@ class Counted(InRounds, Synopsis):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         share = SHARE if self.count.sensitivity else 0
         return PROOF.format(share=share, count=self.count.proof, then=self.then.proof)
 
@@ -103,7 +102,6 @@ class Counted(InRounds, Synopsis):
 
     @property
     def grid(self) -> str:
-        """Return what would follow in words."""
         return f"{self.then.grid}, if the count says {self.usual:,} rows"
 
     @property
@@ -112,7 +110,6 @@ class Counted(InRounds, Synopsis):
         return float(self.then.size_variance)
 
     def matrix(self) -> Any:
-        """Return the count, then what would follow, x cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([self.count.matrix(), self.then.matrix()]).tocsr()

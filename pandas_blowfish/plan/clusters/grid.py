@@ -12,16 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.clusters.centres import cluster_points, nearest
 from pandas_blowfish.plan.clusters.resolution import grid_bins, grid_excess
+from pandas_blowfish.plan.clusters.smooth import smooth_counts, split_middles
+from pandas_blowfish.plan.clusters.solve import (
+    Clustered,
+    GroupClusters,
+    order_clusters,
+    shape_sizes,
+    sum_clusters,
+)
 from pandas_blowfish.plan.clusters.space import Space, each_run, find_pieces, points_of
 from pandas_blowfish.plan.clusters.synopsis import Setting, Synopsis, share_variance
 from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.shape.simplex import project
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
-    from pandas_blowfish.plan.shape.solved import Solved
 
 FINER = 1.4  # times that bins may be narrower where the totals of classes are exact
 FEWER = 4  # times the usual number of bins that these may be
@@ -118,31 +127,47 @@ class GridCounts(Synopsis):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         return f"{self.queries.proof} Centres are made of the noisy counts alone."
 
     @property
     def grid(self) -> str:
-        """Return the bins in words."""
         return " x ".join(map(str, self.bins)) + " bins"
 
     @property
     def size_variance(self) -> float:
-        """Return the variance of a cluster's size, if all are of one size."""
         return share_variance(variance(self.queries.scale), int(np.prod(self.bins)), self.space.k)
 
     def points(self) -> Floats:
         """Return the middle of each bin of one group, in distances."""
         return points_of(self.space.centres(self.marks))
 
-    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
-        from pandas_blowfish.plan.clusters.solve import solve_grid  # here: solving needs the strategies
-
-        return solve_grid(self, values, post, known)
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Clustered:
+        """Return clusters of the bins of a grid, smoothed."""
+        space, own = self.space, self.queries
+        plain = own.solve(values, post=False, known=known).answers
+        if known is not None and known.over(own.tally):
+            counts = own.solve(values, post=True, known=known).answers
+        else:
+            counts = project(plain, own.parts.total_of, ~own.parts.alone, space.lots)
+        counts = counts.reshape(space.lots, *self.bins)
+        noise, points = variance(own.scale), self.points()
+        axes, found = space.centres(self.marks), []
+        open_, pinned = (
+            (each).reshape(space.lots, -1) for each in (~own.parts.alone, own.parts.total_of >= 0)
+        )
+        for lot in range(space.lots):
+            dealt = smooth_counts(counts[lot], space.cells)
+            parts = [a // b for a, b in zip(dealt.shape, self.bins, strict=True)]
+            narrow = [split_middles(axis, many) for axis, many in zip(axes, parts, strict=True)]
+            centres, _ = cluster_points(points_of(narrow), dealt.ravel(), space.k)
+            of = nearest(points, centres)
+            many = sum_clusters(of, open_[lot], space.k)
+            spread = noise * many * (1 - many / max(float(many.sum()), 1.0) * pinned[lot].any())
+            sizes = sum_clusters(of, plain.reshape(space.lots, -1)[lot], space.k)
+            found.append(GroupClusters(centres, shape_sizes(sizes, post), spread))
+        return order_clusters(space, found)
 
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:
-        """Return what the histogram loses at most over a wider graph."""
         return self.queries.worst_case(graph).loss
 
 

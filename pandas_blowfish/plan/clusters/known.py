@@ -37,12 +37,10 @@ class Known(OwnNoise):
 
     @property
     def scales(self) -> Scales:
-        """Return a scale of 0 for each."""
         many = int(self.exact.alone.sum()) + self.exact.totals
         return Scales([Fraction(0)], np.zeros(many, dtype=np.int8))
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact counts and totals."""
         totals, inside = np.zeros(self.exact.totals, dtype=np.int64), self.exact.total_of >= 0
         np.add.at(totals, self.exact.total_of[inside], counts[inside])
         return np.concatenate([counts[self.exact.alone], totals])

@@ -47,16 +47,13 @@ class Clustering(Question):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return every column that is looked at, those of filters and groups included."""
         return self.space.domain.columns
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return the names of the synopses."""
         return tuple(each.name for each in STRATEGIES)
 
     def why_not(self, strategy: str) -> str:
-        """Return why a strategy may not be able to answer this question."""
         made: type[Synopsis] = find_builder(STRATEGIES, strategy)
         return made.why_not
 
@@ -76,7 +73,6 @@ class Clustering(Question):
             yield from [each for each in found if each is not best]
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return the synopsis that an earlier release measured."""
         if "usual" in form:
             counted = replace(self, usual=int(form["usual"]))._counted(policy, epsilon, form["strategy"])
             assert counted is not None

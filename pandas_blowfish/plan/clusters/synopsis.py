@@ -123,44 +123,35 @@ class Synopsis(OneRound, ABC):
 
     @property
     def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return what rows are gathered into."""
         return self.queries.tallies  # type: ignore[no-any-return]
 
     @property
     def scales(self) -> Scales:
-        """Return the noise scale of every query row."""
         return self.queries.scales  # type: ignore[no-any-return]
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy query rows between neighbours."""
         return self.queries.sensitivity  # type: ignore[no-any-return]
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         return self.queries.proof  # type: ignore[no-any-return]
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every query row."""
         return self.queries.apply(counts)  # type: ignore[no-any-return]
 
     def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells, scipy sparse."""
         return self.queries.columns(cells)
 
     def matrix(self) -> Any:
-        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
         return self.queries.matrix()
 
     @property
     def domain(self) -> Domain:
-        """Return the columns that are looked at, and their cells."""
         return self.space.domain
 
     @property
     def index(self) -> pd.Index[Any]:
-        """Return the index of the answers: groups outermost, then the number of the cluster."""
         return self.space.index
 
     @property
@@ -185,11 +176,9 @@ class Synopsis(OneRound, ABC):
 
     @property
     def mse(self) -> float:
-        """Return the mean variance of the sizes."""
         return self.size_variance
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
-        """Return what is lost over a graph that holds all edges this was planned under."""
         return WorstCase.or_exact(self.bound_loss(graph))
 
     def figures(self) -> dict[str, float]:
@@ -229,19 +218,16 @@ class Stack:
 
     @cached_property
     def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return the tables of all rounds, one after another."""
         return tuple(table for step in self.steps for table in step.tallies)
 
     @cached_property
     def scales(self) -> Scales:
-        """Return the scales of all rounds, one after another."""
         every = [step.scales for step in self.steps]
         firsts = np.cumsum([0, *(len(each.values) for each in every)])
         codes = [each.codes + first for each, first in zip(every, firsts, strict=False)]
         return Scales([value for each in every for value in each.values], np.concatenate(codes))
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every query row, from the counts of all tables in order."""
         found, begin = [], 0
         for step in self.steps:
             tables = [each.tally if isinstance(each, Total) else each for each in step.tallies]
@@ -251,13 +237,11 @@ class Stack:
         return np.concatenate(found)
 
     def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([step.columns(cells) for step in self.steps], format="csc")
 
     def matrix(self) -> Any:
-        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
         return every_column(self, self.domain, len(self.scales.values) * self.domain.size)
 
 

@@ -123,7 +123,6 @@ class Spans(Question):
 
     @cached_property
     def index(self) -> pd.Index[Any]:
-        """Return the index of all answers: groups outermost."""
         outer = [binning.index for binning in self.tally.binnings[: self.axis]]
         inner = self.labels()
         if not outer:
@@ -137,12 +136,10 @@ class Spans(Question):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return every column that is looked at, those of filters and groups included."""
         return self.tally.domain.columns
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return the names of the strategies that can be asked for."""
         counts = self.counts.strategies if self.kind == "cells" else ()
         return tuple(dict.fromkeys([*counts, *(each.name for each in STRATEGIES)]))
 
@@ -152,11 +149,9 @@ class Spans(Question):
         return Counts(self.tally)
 
     def price(self, policy: Policy) -> Price:
-        """Return what public facts cost these questions."""
         return price_of(policy, self.columns, self.compact().tally)
 
     def why_not(self, strategy: str) -> str:
-        """Return why a strategy may not be able to answer these questions."""
         return WHY_NOT.get(strategy, super().why_not(strategy))
 
     def candidates(
@@ -188,7 +183,6 @@ class Spans(Question):
             yield from _contest(axis, asked, epsilon, wanted)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return what an earlier release measured, from the strategy's name and `form`."""
         if strategy in self.counts.strategies and not form:
             return self.counts.reread(policy, epsilon, strategy, form)
         asked = self.compact()

@@ -245,7 +245,6 @@ class Tree(LineStrategy):
 
     @classmethod
     def reread(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Tree:
-        """Return the one forest that follows from the line."""
         del form
         return cls(asked, axis, epsilon)
 
@@ -312,7 +311,6 @@ class Tree(LineStrategy):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         return PROOF.format(stretch=self.sensitivity, epsilon=self.epsilon)

@@ -44,17 +44,14 @@ class Totals(Question):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return every column that is looked at, those of filters and groups included."""
         names = (*self.tally.domain.columns, *(attribute.name for attribute in self.attributes))
         return tuple(dict.fromkeys(names))
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return the one way to measure sums."""
         return (NoisySums.name,)
 
     def is_total_of(self, column: str) -> bool:
-        """Tell whether this asks for one column over all rows, and for nothing else."""
         whole = not self.tally.binnings and self.tally.condition is None
         return whole and [attribute.name for attribute in self.attributes] == [column]
 
@@ -71,7 +68,6 @@ class Totals(Question):
         yield min((self._build(policy, epsilon, *way) for way in ways), key=lambda each: each.guess)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> NoisySums:
-        """Return the totals that an earlier release measured."""
         del strategy
         return self._build(policy, epsilon, Fraction(form.get("share", 1)), form.get("origin", MIDDLE))
 

@@ -113,7 +113,6 @@ class NoisySums(OneRound):
 
     @property
     def tallies(self) -> tuple[Total | Tally, ...]:
-        """Return what rows are added up to."""
         return self.totals
 
     @cached_property
@@ -137,7 +136,6 @@ class NoisySums(OneRound):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return the split between sums and counts."""
         return {"share": str(self.split[0]), "origin": self.split[1]} if self.noisy_counts else {}
 
     @property
@@ -192,7 +190,6 @@ class NoisySums(OneRound):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         scales = ", ".join(str(scale) for scale in self.total_scales)
@@ -218,7 +215,6 @@ class NoisySums(OneRound):
 
     @property
     def mse(self) -> float:
-        """Return the mean variance of the answers."""
         return float(self.variances.mean())
 
     @property
@@ -235,7 +231,6 @@ class NoisySums(OneRound):
         return found
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row: the totals themselves."""
         return counts
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
@@ -259,7 +254,6 @@ class NoisySums(OneRound):
         return {"values": said}
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
         from pandas_blowfish.plan.totals.solve import solve_sums  # here: solving needs the strategies
 
         return solve_sums(self, values, post, known)
