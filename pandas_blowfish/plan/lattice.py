@@ -64,14 +64,7 @@ class Lattice:
 
     def weights(self) -> Ints:
         """Return the weight of every cell, the missing one (last) included."""
-        if self.table is not None:
-            found = np.array(self.table, dtype=np.int64)
-        else:
-            assert self.last is not None
-            found = self.first + self.each * np.arange(self.attribute.cells, dtype=np.int64)
-            found[-1] = self.last
-        found = np.clip(found, -LIMIT, LIMIT)
-        return np.append(found, 0) if self.attribute.nullable else found
+        return self.weights_at(np.arange(self.attribute.size))
 
     def weights_at(self, codes: Ints) -> Ints:
         """Return the weight of each of some cells; a missing one weighs nothing."""

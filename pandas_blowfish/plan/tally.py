@@ -172,6 +172,11 @@ class Tally:
         """Return whether each bin, in C order, holds a cell that is counted."""
         return self.sieve.find_occupied(self.marks, self.shape)
 
+    def find_passing(self, axis: int) -> NDArray[np.bool_]:
+        """Return which cells of a column are counted for some values of the others."""
+        others = tuple(place for place in range(len(self.binnings)) if place != axis)
+        return np.asarray(np.asarray(self.sieve.passes.any(axis=others))[self.sieve.classes[axis]])
+
     def labels(self) -> Ints:
         """Return the bin of every cell of the domain in C order, -1 for none."""
         flat = np.zeros(1, dtype=np.int64)

@@ -57,11 +57,9 @@ class Space:
     @cached_property
     def ends(self) -> tuple[tuple[int, int], ...]:
         """Return for each column the first and the last cell that the filter leaves rows in."""
-        sieve, found = self.whole.sieve, []
-        for axis in range(self.groups, self.groups + len(self.attributes)):
-            others = tuple(place for place in range(len(self.whole.binnings)) if place != axis)
-            passing = np.asarray(sieve.passes.any(axis=others))[sieve.classes[axis]]
-            cells = np.flatnonzero(passing[: self.attributes[axis - self.groups].cells])
+        found = []
+        for axis, attribute in enumerate(self.attributes, self.groups):
+            cells = np.flatnonzero(self.whole.find_passing(axis)[: attribute.cells])
             found.append((int(cells[0]), int(cells[-1])) if len(cells) else (0, 0))
         return tuple(found)
 

@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts
@@ -259,28 +258,7 @@ class NoisySums(OneRound):
         return solve_sums(self, values, post, known)
 
     def matrix(self) -> Any:
-        """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
-        from scipy.sparse import coo_array, vstack
-
-        size = self.domain.size
-        if size * len(self.totals) > MAX_NONZEROS:
-            many = size * len(self.totals)
-            fix = "plan fewer cells to look at it."
-            raise DomainTooLargeError("the strategy's matrix", many, MAX_NONZEROS, fix=fix)
-        groups = self._cells.labels()
-        kept = np.flatnonzero(groups >= 0)
-        codes = dict(
-            zip(self.domain.columns, np.unravel_index(kept, self.domain.shape), strict=True)
-            if self.domain.columns
-            else ()
-        )
-        parts = []
-        for total in self.totals:
-            weights = np.ones(len(kept), dtype=np.int64)
-            if isinstance(total, Total):
-                weights = total.lattice.weights()[codes[total.lattice.attribute.name]]
-            parts.append(coo_array((weights, (groups[kept], kept)), shape=(self.tally.size, size)))
-        found = vstack(parts, format="csr")
+        found = every_column(self, self.domain, self.domain.size * len(self.totals))
         found.eliminate_zeros()
         return found
 
