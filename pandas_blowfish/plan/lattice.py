@@ -175,7 +175,7 @@ def rounding(found: Lattice) -> Fraction:
         return Fraction(0)
     assert found.last is not None
     most = Fraction(0)
-    for cell, weight in ((0, found.first), (attribute.cells - 1, found.last)):  # all but the last are alike
+    for cell, weight in ((0, found.first), (attribute.cells - 1, found.last)):  # the last may be shorter
         middle = representative(attribute, cell)
         half = middle - (attribute.low + cell * attribute.step)
         most = max(most, half + abs(found.origin + found.unit * weight - middle))
@@ -200,7 +200,7 @@ def lightest(found: Lattice, bounds: tuple[Fraction, Fraction] | None) -> Fracti
         return Fraction(0)
     moved = Fraction(0)
     if isinstance(attribute, Grid):
-        ends = ((0, found.first), (attribute.cells - 1, found.last))  # all but the last are moved alike
+        ends = ((0, found.first), (attribute.cells - 1, found.last))  # the last may be shorter
         moved = max(abs(found.origin + found.unit * w - representative(attribute, cell)) for cell, w in ends)
     return max(bounds[0] - moved, -bounds[1] - moved, Fraction(0))
 

@@ -1,4 +1,4 @@
-"""Adaptive: boxes are halved where noisy counts say that rows are, round by round. Never sees rows."""
+"""Adaptive: boxes are halved where noisy counts are large, round by round. Never sees rows."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class Adaptive(InRounds, Synopsis):
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Clustered:
         """Return clusters of the boxes that were not halved again."""
-        del known  # boxes may be halved across what a fact tells
+        del known  # boxes may be halved across what a fact counts
         space, boxes = self.space, find_leaves(self, values)
         counts = boxes.shape_counts(self.known.exact)
         centres, cluster = [], np.zeros(len(counts), dtype=np.int64)
@@ -347,7 +347,7 @@ def find_leaves(adaptive: Adaptive, values: Ints) -> LeafBoxes:
     """Return the boxes that were not halved again, estimated by least squares over all rounds.
 
     From the last round up a box's own count and the sum of its halves are averaged by their variances; from
-    the first down, what the halves differ from their box is dealt out to them by theirs.
+    the first down, what the halves differ from their box is distributed to them by theirs.
     """
     steps, exact = rounds(adaptive, values), adaptive.known.exact
     known, levels = steps[0][1], [(step, noisy) for step, noisy in steps[1:] if isinstance(step, HalvedBoxes)]

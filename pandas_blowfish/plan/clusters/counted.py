@@ -1,4 +1,4 @@
-"""Counted: how many rows there are is measured first, and says what synopsis follows. Never sees rows."""
+"""Counted: how many rows there are is measured first and determines what follows. Never sees rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counted(InRounds, Synopsis):
         count: The number of rows, all groups together.
         suited: The synopsis for a number of rows, at what the count leaves of epsilon.
         usual: A number of rows to show what would follow.
-        largest: A bound on the scales of all that may follow, whatever the count says.
+        largest: A bound on the scales of all that may follow, whatever the count is.
         change: By how much an edge changes the finest counts: 0 only where all that may follow is exact.
         strategy: "auto", or the one that must follow.
         distortion: What is expected to be added, if there are as many rows as usual.
@@ -88,7 +88,7 @@ class Counted(InRounds, Synopsis):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours; 0 only if all is exact.
+        """Return the largest L1 change of the noisy query rows between neighbours; 0 only if all is exact.
 
         Which synopsis follows is not known before the count is: where some of them need noise the release
         is charged, whatever the one for the usual number of rows needs.
@@ -97,7 +97,7 @@ class Counted(InRounds, Synopsis):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return nothing: the count says it."""
+        """Return how it was planned: the count determines the rest."""
         return {"usual": self.usual, "strategy": self.strategy}
 
     @property

@@ -156,10 +156,10 @@ class GridCounts(Synopsis):
             (each).reshape(space.lots, -1) for each in (~own.parts.alone, own.parts.total_of >= 0)
         )
         for lot in range(space.lots):
-            dealt = smooth_counts(counts[lot], space.cells)
-            parts = [a // b for a, b in zip(dealt.shape, self.bins, strict=True)]
+            fine = smooth_counts(counts[lot], space.cells)
+            parts = [a // b for a, b in zip(fine.shape, self.bins, strict=True)]
             narrow = [split_middles(axis, many) for axis, many in zip(axes, parts, strict=True)]
-            centres, _ = cluster_points(points_of(narrow), dealt.ravel(), space.k)
+            centres, _ = cluster_points(points_of(narrow), fine.ravel(), space.k)
             of = nearest(points, centres)
             many = sum_clusters(of, open_[lot], space.k)
             spread = noise * many * (1 - many / max(float(many.sum()), 1.0) * pinned[lot].any())

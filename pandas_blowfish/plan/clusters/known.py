@@ -1,4 +1,4 @@
-"""Known: numbers of rows that no edge changes, exact and free. Never sees rows."""
+"""Known: numbers of rows that no edge changes: exact, they cost nothing. Never sees rows."""
 
 from __future__ import annotations
 

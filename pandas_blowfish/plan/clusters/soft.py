@@ -54,7 +54,7 @@ class SoftBins(OneTable):
         space: What is clustered.
         nodes: How many nodes each column has.
         parts: What a row counts in two neighbouring nodes of a column together.
-        sensitivity: The largest L1 change of the noisy rows between neighbours.
+        sensitivity: The largest L1 change of the noisy query rows between neighbours.
         epsilon: What may be lost.
         known: The exact numbers of rows of groups.
     """
@@ -92,7 +92,7 @@ class SoftBins(OneTable):
 
     @cached_property
     def empty(self) -> Any:
-        """Tell which groups the filter leaves no rows in."""
+        """Return which groups the filter leaves no rows in."""
         return ~self.space.whole.occupied
 
     @property
@@ -149,7 +149,7 @@ class Soft(Synopsis):
     Proof note:
         Requires: `soft_change` as its note says.
         Ensures:  privacy loss <= epsilon.
-        Because:  every noisy row has scale sensitivity / epsilon, a fraction; rows of scale 0 do not change.
+        Because:  every noisy query row has scale sensitivity / epsilon; those of scale 0 do not change.
         Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies
     """
 
@@ -231,7 +231,7 @@ class Soft(Synopsis):
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Clustered:
         """Return clusters of narrow bins that soft ones were sharpened to."""
-        del known  # soft bins are none whose counts a fact could tell
+        del known  # no fact counts soft bins
         space, soft, exact = self.space, self.queries, self.queries.known.exact
         nodes = soft.nodes
         many = int(np.prod(nodes))

@@ -26,7 +26,7 @@ class Space:
     """Columns whose rows are clustered, group by group.
 
     Attributes:
-        whole: One bin a column: groups outermost, then the columns, then those of the filter alone.
+        whole: One bin per column: groups outermost, then the columns, then those of the filter alone.
         attributes: The columns, by rising value.
         groups: How many columns answers are grouped by.
         k: How many clusters each group is asked for.

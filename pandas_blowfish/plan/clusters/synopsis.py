@@ -200,7 +200,7 @@ class Synopsis(OneRound, ABC):
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a graph that holds all edges this was planned under.
 
-        None where an exact row may change.
+        None where an exact query row may change.
         """
 
 

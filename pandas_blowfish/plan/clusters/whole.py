@@ -66,7 +66,7 @@ class PartSums(OwnNoise):
 
     @property
     def scales(self) -> Scales:
-        """Return one scale a sum, column after column."""
+        """Return one scale per sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
     def apply(self, counts: Ints) -> Ints:
@@ -103,7 +103,7 @@ class Whole(InRounds, Synopsis):
         Ensures:  privacy loss <= epsilon.
         Because:  neighbours have the same counts of pieces, so the same parts (`parts` is a function of
                   them). An edge stays in its piece, so in its part, and changes the sums as it changes
-                  the sums of all rows, with scales for which `Shifts.loss` is epsilon. As many rows, one a
+                  the sums of all rows, with scales for which `Shifts.loss` is epsilon. As many rows, one per
                   piece and column, with the same scales lose the same: that is `matrix`.
         Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies,
                   tests/plan/clusters/test_whole.py::test_sums_are_rows_of_the_matrix
@@ -205,7 +205,7 @@ class Whole(InRounds, Synopsis):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return nothing: the policy says it all."""
+        """Return nothing: it follows from the policy."""
         return {}
 
     @property

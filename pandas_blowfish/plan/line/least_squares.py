@@ -1,4 +1,4 @@
-"""Generalised least squares over all measured rows of a nest, in linear time.
+"""Generalised least squares over all query rows of a nest, in linear time.
 
 Free post-processing: never sees rows.
 """
@@ -20,8 +20,8 @@ def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floa
 
     Args:
         nest: What was measured.
-        variances: The variance of a row of each family.
-        noisy: The measured rows, lines x rows.
+        variances: The variance of a query row of each family.
+        noisy: The noisy query rows, lines x rows.
         totals: The exact totals of segments, lines x segments; NaN where they are not exact.
         shared: The exact totals that segments of several lines share.
 
@@ -33,7 +33,7 @@ def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floa
         Ensures:  the estimate of least variance among all linear unbiased ones, for every range.
         Because:  estimates from below and the own measurement of a node are combined with weights of
                   inverse variance, prefixes by the normal equations of the chain, exact totals by
-                  conditioning; each correction is dealt out to the parts in proportion to variance.
+                  conditioning; each correction is distributed to the parts in proportion to variance.
         Checked:  tests/plan/line/test_least_squares.py::test_equals_dense_least_squares
     """
     spread = Spread(nest, variances)

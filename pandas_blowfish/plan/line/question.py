@@ -24,7 +24,7 @@ from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
-from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.policy import Policy
 
 SHORT = 128  # atoms up to which every strategy is searched by itself
@@ -94,7 +94,7 @@ class Spans(Question):
     @property
     def axis(self) -> int:
         """Return the place of the axis among the tally's columns."""
-        return (len(self.tally.binnings) if self.tally.shown is None else self.tally.shown) - 1
+        return self.tally.levels - 1
 
     @property
     def groups(self) -> int:
@@ -202,17 +202,13 @@ class Spans(Question):
         """Return the same questions on a line without the atoms that a filter leaves empty everywhere."""
         if self.kind == "all" or self.tally.condition is None:
             return self
-        tally, axis = self.tally, self.axis
-        held = np.asarray(tally.occupied.reshape(-1, self.size).any(axis=0))
+        held = np.asarray(self.tally.occupied.reshape(-1, self.size).any(axis=0))
         if held.all() or not held.any():
             return self
         place = np.append(0, np.cumsum(held))
-        marks = tally.marks[axis]
+        marks = self.tally.marks[self.axis]
         labels = np.where((marks >= 0) & held[marks], place[marks], -1)
-        own = Binning(tally.binnings[axis].attribute, frozen(labels), pd.RangeIndex(int(place[-1])))
-        fewer = Tally(
-            (*tally.binnings[:axis], own, *tally.binnings[axis + 1 :]), tally.shown, tally.condition
-        )
+        fewer = self.tally.rebin(self.axis, labels, int(place[-1]))
         starts, stops = self.ends
         return Spans(fewer, "ranges", (frozen(place[starts]), frozen(place[stops])), self.labels)
 
@@ -229,7 +225,7 @@ class Spans(Question):
         return np.tile(found[0], self.groups) if len(found) == 1 else found.ravel()
 
     def _by_line(self, spread: Spread) -> Floats:
-        """Return the variances of each line's answers; a single row where all lines are alike."""
+        """Return the variances of each line's answers; one array where all lines have the same."""
         if self.kind == "cells" and not spread.nest.line.open:
             return spread.atoms()[None]
         if self.kind == "prefixes" and not (spread.nest.line.open or spread.nest.layout.mirrored):
@@ -272,7 +268,7 @@ class Spans(Question):
 
 
 def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
-    """Tell whether a strategy may be the best.
+    """Return whether a strategy may be the best.
 
     Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
     long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.

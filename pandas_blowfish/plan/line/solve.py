@@ -187,7 +187,7 @@ def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -
     total = np.where(inside, shape(found, total_of, goal).counts, found)
     sizes = np.tile(ends - starts, len(shaped))
     factor = np.divide(total, found, out=np.zeros(len(found)), where=found > 0)
-    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is dealt out evenly
+    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is distributed evenly
     parts = np.repeat(np.arange(len(found)), sizes)
     steps = (np.diff(shaped, axis=1).ravel() * factor[parts] + extra[parts]).reshape(len(shaped), -1)
     return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)

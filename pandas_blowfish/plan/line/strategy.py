@@ -88,12 +88,12 @@ class LineStrategy(OneTable, ABC):
 
     @property
     def in_runs(self) -> bool:
-        """Tell whether the parts with exact totals are runs of atoms."""
+        """Return whether the parts with exact totals are runs of atoms."""
         return True
 
     @property
     def even(self) -> bool:
-        """Tell whether all cumulative counts of a line count the same when they are shaped."""
+        """Return whether all cumulative counts of a line count the same when they are shaped."""
         return True
 
     @property

@@ -250,7 +250,7 @@ class Tree(LineStrategy):
 
     @property
     def open(self) -> bool:
-        """Tell whether the totals of pieces are measured, because some are not exact."""
+        """Return whether the totals of pieces are measured, because some are not exact."""
         return not bool(self.line.piece_exact.alone.all())
 
     @property
@@ -274,7 +274,7 @@ class Tree(LineStrategy):
 
     @cached_property
     def _longest(self) -> Ints:
-        """Return for each measured row the longest path through it, 0 for one no edge changes."""
+        """Return for each query row the longest path through it, 0 for one no edge changes."""
         line, tree = self.line, self.forest
         if line.listed is None:
             reach = line.reach
@@ -296,7 +296,7 @@ class Tree(LineStrategy):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours: the measured stretch."""
+        """Return the largest L1 change of the noisy query rows between neighbours: the measured stretch."""
         return Fraction(int(self._longest.max(initial=0)))
 
     @cached_property
@@ -322,7 +322,7 @@ class Tree(LineStrategy):
 
     @cached_property
     def row_variances(self) -> Floats:
-        """Return the variance of each measured row of one line."""
+        """Return the variance of each query row of one line."""
         return self.path_scales.spread(row_variances(self.path_scales.values))
 
     @cached_property
@@ -382,7 +382,7 @@ class Tree(LineStrategy):
                 yield np.full(len(rows), column[number]), rows, np.full(len(rows), sign[number])
 
     def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the rows change: those along the path between the ends."""
+        """Return by how much the query rows change: those along the path between the ends."""
         start, end = (self.tally.bins_at(cells) for cells in (before, after))
         groups, (one, two) = start // self.line.size, (start % self.line.size, end % self.line.size)
         pieces = self.line.pieces

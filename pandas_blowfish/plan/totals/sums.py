@@ -56,7 +56,7 @@ class SummedColumn:
         attribute: The column.
         lattice: What its rows weigh.
         bounds: The least and the greatest number that can be counted; None without bounds.
-        count: Which of the counts says how many rows were added up; None where that is not needed.
+        count: Which of the counts is how many rows were added up; None where that is not needed.
         exact: Whether no edge changes that count.
     """
 
@@ -69,12 +69,12 @@ class SummedColumn:
 
 @dataclass(frozen=True, eq=False)
 class NoisySums(OneRound):
-    """One noisy sum a column and group, then one count a column that needs it, and group.
+    """One noisy sum per column and group, then one count per column that needs it, and group.
 
     Attributes:
         verb: "sum" or "mean".
         tally: The groups and the filter.
-        totals: What is added up: a sum a column, then counts.
+        totals: What is added up: a sum per column, then counts.
         summed: How answers are read off them, column by column.
         moved: What one edge can do to them.
         epsilon: What may be lost.
@@ -82,8 +82,8 @@ class NoisySums(OneRound):
             than sums do, and where sums are measured from.
         index: The index of the answers.
         rows: The number of rows, where it is known.
-        hidden: How far apart, in units, totals can lie that a secret of the whole table does not let be told
-            apart; 0 without one. Then there is one column, and one group of all rows.
+        hidden: How far apart, in units, totals can lie that a secret of the whole table keeps
+            indistinguishable; 0 without one. Then there is one column, and one group of all rows.
 
     Proof note:
         Requires: no touched facts; `shifts` as its note says; of hidden totals `Aggregate.distance`.
@@ -121,7 +121,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def _cells(self) -> Tally:
-        shown = len(self.tally.binnings) if self.tally.shown is None else self.tally.shown
+        shown = self.tally.levels
         asked = [column.attribute for column in self.summed]
         names = {attribute.name for attribute in asked}
         rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
@@ -149,7 +149,7 @@ class NoisySums(OneRound):
 
     @property
     def noisy_counts(self) -> bool:
-        """Tell whether a count that is needed can change."""
+        """Return whether a count that is needed can change."""
         return any(column.count is not None and not column.exact for column in self.summed)
 
     @cached_property
@@ -172,7 +172,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours, in units, or a bound on it."""
+        """Return the largest L1 change of the query rows between neighbours, in units, or a bound on it."""
         return self._loss([Fraction(int(factor > 0)) for factor in self._factors])
 
     def _loss(self, rates: list[Fraction]) -> Fraction:
@@ -181,7 +181,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def scales(self) -> Scales:
-        """Return one scale a measured row: total after total, group by group."""
+        """Return one scale per query row: total after total, group by group."""
         free = len(self.totals)
         codes = np.repeat(np.arange(free, dtype=np.int32), self.tally.size).reshape(free, -1)
         codes = np.where(self.occupied, codes, free)
@@ -271,7 +271,7 @@ class NoisySums(OneRound):
         return columns_from(entries, len(self.scales))
 
     def _all_rows(self, column: SummedColumn) -> bool:
-        """Tell whether a column's count is the number of all rows."""
+        """Return whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
 
 
