@@ -92,12 +92,10 @@ class Adaptive(InRounds, Synopsis):
     """Boxes, halved where rows are.
 
     Attributes:
-        space: What is clustered.
         halved: How often each column is halved before each round.
         round_changes: The largest L1 change of all counts of each round's boxes.
         known: The exact numbers of rows of groups.
         epsilon: What may be lost.
-        distortion: What is expected to be added.
 
     Proof note:
         Requires: as `tally_sensitivity`, for the boxes of every round; `Strategy` as its note says.

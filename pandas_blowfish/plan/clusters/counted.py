@@ -28,7 +28,6 @@ class Counted(InRounds, Synopsis):
     """The number of rows, then the synopsis that suits it.
 
     Attributes:
-        space: What is clustered.
         count: The number of rows, all groups together.
         suited: The synopsis for a number of rows, at what the count leaves of epsilon.
         usual: A number of rows to show what would follow.

@@ -41,12 +41,10 @@ class GridCounts(Synopsis):
     """Counts of a grid's bins; centres are made of the noisy counts alone.
 
     Attributes:
-        space: What is clustered.
         marks: For each column the bin of each cell from the first to the last that the filter passes.
         queries: The histogram.
         cuts: Into how many bins each column is cut, or each of its classes.
         inside: Whether classes that edges do not leave are cut.
-        distortion: What is expected to be added.
 
     Proof note:
         Requires: as `Identity`.

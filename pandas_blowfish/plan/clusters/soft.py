@@ -141,11 +141,6 @@ class SoftBins(OneTable):
 class Soft(Synopsis):
     """Counts of soft bins; centres are made of the noisy counts alone, the softness taken out again.
 
-    Attributes:
-        space: What is clustered.
-        queries: The soft bins.
-        distortion: What is expected to be added.
-
     Proof note:
         Requires: `soft_change` as its note says.
         Ensures:  privacy loss <= epsilon.

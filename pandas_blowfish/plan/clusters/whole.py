@@ -90,13 +90,11 @@ class Whole(InRounds, Synopsis):
     """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
 
     Attributes:
-        space: What is clustered.
         marks: For each column the class of each cell; a piece is a combination of classes.
         lattices: What rows weigh in the sums.
         moved: What one edge can do to one row's weights.
         exact: That all pieces' counts are exact.
         epsilon: What may be lost.
-        distortion: What is expected to be added.
 
     Proof note:
         Requires: `exact_parts` and `shifts` as their notes say; all pieces' counts are exact.

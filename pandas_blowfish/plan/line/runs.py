@@ -45,11 +45,8 @@ class Nested(LineStrategy):
 
     Attributes:
         name: The strategy's name.
-        asked: The questions.
-        line: The axis and what edges do on it.
         layout: Which rows.
         weights: One whole number per family: scales are in inverse proportion to them.
-        epsilon: What may be lost.
 
     Proof note:
         Requires: no touched facts; `Nest.patterns` as its note says.

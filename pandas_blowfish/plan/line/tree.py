@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph
+from pandas_blowfish.plan.line.least_squares import find_corrections
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
 from pandas_blowfish.plan.query_rows import shift_rows
 from pandas_blowfish.plan.scales import Scales, row_variances
@@ -420,15 +421,11 @@ class Tree(LineStrategy):
         totals = sums[:, root_of].ravel()
         many = int(parts.alone.sum())
         totals[parts.alone] = exact[:many]
-        inside = parts.total_of >= 0
-        if inside.any():
+        if parts.totals:
             own = np.zeros(line.size)
             own[self.rows] = self.row_variances
-            weight = np.tile(np.maximum(own[root_of], 1e-300), line.groups)
-            found = np.bincount(parts.total_of[inside], totals[inside], parts.totals)
-            weights = np.bincount(parts.total_of[inside], weight[inside], parts.totals)
-            gap = (exact[many:] - found) / weights
-            totals[inside] += (weight * gap[parts.total_of])[inside]
+            spread = np.tile(np.maximum(own[root_of], 1e-300), line.groups)
+            totals += find_corrections(totals, spread, parts.total_of, exact[many:])
         sums[:, root_of] = totals.reshape(line.groups, -1)
         counts = sums.T.copy()
         child = np.flatnonzero(parent != np.arange(line.size))

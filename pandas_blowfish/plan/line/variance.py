@@ -319,14 +319,12 @@ def _ascend(level: Level, up: Floats, below: Floats, state: State) -> State:
     p, q = level.parent[i], level.parent[j]
     same, met = p == q, i == j
     stop = np.where(same, j, level.first[p + 1])  # nodes wholly covered after i, under i's parent
-    left = low * up[i] + np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
-    left_square = low**2 * up[i] + np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
-    joins = same & ~met
-    left = left + np.where(joins, high * up[j], 0.0)
-    left_square = left_square + np.where(joins, high**2 * up[j], 0.0)
-    start = level.first[q]
-    right = high * up[j] + running[j] - running[np.minimum(start, j)]
-    right_square = high**2 * up[j] + running[j] - running[np.minimum(start, j)]
+    between = np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
+    joins, before = same & ~met, running[np.minimum(level.first[q], j)]
+    left = low * up[i] + between + np.where(joins, high * up[j], 0.0)
+    left_square = low**2 * up[i] + between + np.where(joins, high**2 * up[j], 0.0)
+    right = high * up[j] + running[j] - before
+    right_square = high**2 * up[j] + running[j] - before
     rest = rest + left_square - left**2 / below[p]
     rest = rest + np.where(same, 0.0, right_square - right**2 / below[q])
     return p, q, left / below[p], np.where(same, 0.0, right / below[q]), rest
