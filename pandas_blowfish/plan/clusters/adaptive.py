@@ -116,7 +116,6 @@ class Adaptive(InRounds, Synopsis):
     distortion: float
 
     name = "adaptive"
-    proof_id = "adaptive"
     why_not = "needs columns with more cells, or fewer clusters or groups"
 
     @classmethod

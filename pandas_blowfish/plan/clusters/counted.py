@@ -54,7 +54,6 @@ class Counted(InRounds, Synopsis):
     distortion: float
 
     name = "counted"
-    proof_id = "counted"
 
     @cached_property
     def then(self) -> Any:

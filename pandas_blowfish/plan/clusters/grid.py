@@ -62,7 +62,6 @@ class GridCounts(Synopsis):
     distortion: float
 
     name = "grid"
-    proof_id = "grid"
 
     @classmethod
     def propose(cls, setting: Setting, *, alone: bool) -> Iterator[GridCounts]:

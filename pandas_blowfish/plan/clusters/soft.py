@@ -153,7 +153,6 @@ class Soft(Synopsis):
     distortion: float
 
     name = "soft"
-    proof_id = "soft"
     why_not = "needs columns with more cells, or fewer clusters or groups"
 
     @classmethod

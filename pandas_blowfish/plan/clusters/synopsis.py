@@ -105,7 +105,6 @@ class Synopsis(OneRound, ABC):
     """
 
     name: str
-    proof_id: str
     why_not: str
     space: Space
     queries: Any
@@ -153,11 +152,6 @@ class Synopsis(OneRound, ABC):
     @property
     def index(self) -> pd.Index[Any]:
         return self.space.index
-
-    @property
-    @abstractmethod
-    def form(self) -> dict[str, Any]:
-        """Return what a stored answer is read by, as plain data."""
 
     @property
     @abstractmethod

@@ -116,7 +116,6 @@ class Whole(InRounds, Synopsis):
     distortion: float
 
     name = "whole"
-    proof_id = "whole"
     why_not = "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more"
 
     @classmethod
@@ -200,11 +199,6 @@ class Whole(InRounds, Synopsis):
             return PROOF_EXACT
         scales = ", ".join(map(str, self.column_scales))
         return PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
-
-    @property
-    def form(self) -> dict[str, Any]:
-        """Return nothing: it follows from the policy."""
-        return {}
 
     @property
     def grid(self) -> str:

@@ -54,7 +54,7 @@ class LineGraph:
     piece_exact: ExactParts
 
     @classmethod
-    def closed(cls, size: int, between: Ints) -> LineGraph:
+    def enclose(cls, size: int, between: Ints) -> LineGraph:
         """Return a single line whose records no edge takes away: the totals of segments are exact."""
         segments, none = _segments(size, between), np.empty((0, 2), dtype=np.int64)
         many = int(segments[-1]) + 1
@@ -154,7 +154,7 @@ def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:
     whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
     if not whole or not graph.in_order:
         return None
-    return LineGraph.closed(graph.size, frozen(_widest(graph.upper)))
+    return LineGraph.enclose(graph.size, frozen(_widest(graph.upper)))
 
 
 def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[LineSteps, Ints]:
@@ -273,4 +273,4 @@ def wider_line(graph: RecordGraph, tally: Tally) -> LineGraph:
     """Return the line of a tally, at once where one whole column is looked at (which is not public)."""
     if len(tally.binnings) != 1 or not counts_all(graph, tally):
         return line(graph, tally)
-    return LineGraph.closed(tally.size, np.array([[0, tally.size - 1]])[: tally.size > 1])
+    return LineGraph.enclose(tally.size, np.array([[0, tally.size - 1]])[: tally.size > 1])

@@ -61,7 +61,6 @@ class Dawa(Tree):
     """
 
     name = "dawa"
-    proof_id = "dawa"
     mechanism = BUCKETS
 
     @classmethod

@@ -63,10 +63,6 @@ class Nested(LineStrategy):
     weights: tuple[int, ...]
     epsilon: Fraction
 
-    @property
-    def proof_id(self) -> str:
-        return self.name
-
     @cached_property
     def nest(self) -> Nest:
         """Return the runs that are measured."""

@@ -236,7 +236,6 @@ class Tree(LineStrategy):
     epsilon: Fraction
 
     name = "tree"
-    proof_id = "tree"
 
     @classmethod
     def build(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Tree]:
@@ -315,11 +314,6 @@ class Tree(LineStrategy):
         if self.sensitivity == 0:
             return PROOF_EXACT
         return PROOF.format(stretch=self.sensitivity, epsilon=self.epsilon)
-
-    @property
-    def form(self) -> dict[str, Any]:
-        """Return nothing: the forest follows from the policy."""
-        return {}
 
     @cached_property
     def row_variances(self) -> Floats:

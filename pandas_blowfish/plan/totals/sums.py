@@ -108,7 +108,6 @@ class NoisySums(OneRound):
     hidden: int = 0
 
     name = "total"
-    proof_id = "total"
 
     @property
     def tallies(self) -> tuple[Total | Tally, ...]:
@@ -211,10 +210,6 @@ class NoisySums(OneRound):
         out = np.tile(np.array(each, dtype=np.float64), (self.tally.size, 1))
         out[~self.occupied] = 0.0
         return out.ravel()
-
-    @property
-    def mse(self) -> float:
-        return float(self.variances.mean())
 
     @property
     def guess(self) -> float:

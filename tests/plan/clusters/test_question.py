@@ -172,7 +172,7 @@ def test_a_new_synopsis_is_one_line_of_the_list(monkeypatch):
     """A class from outside the package is planned, compared, released and read again by its name."""
 
     class Halves(GridCounts):
-        name = proof_id = "halves"
+        name = "halves"
 
         @classmethod
         def propose(cls, setting, *, alone):
