@@ -148,6 +148,7 @@ def _widest(changes: Ints) -> Ints:
 Pattern = tuple[int, ...]
 MAX_LINED = 10**6  # bins beyond which the groups of a filtered column are not looked at one by one
 MAX_PATTERNS = 20_000
+KINDS = ("within", "lost")  # how a record that stays in its group may change a total
 
 
 @dataclass(frozen=True)
@@ -328,7 +329,7 @@ def _patterns(
     inside = [each for number in members if isinstance(each := totals[number], Total)]
     columns = list(dict.fromkeys(total.lattice.attribute.name for total in inside))
     if len(columns) == 1:
-        moved = [_only(members, [getattr(found[n], kind) for n in members], len(found)) for kind in _KINDS]
+        moved = [_only(members, [getattr(found[n], kind) for n in members], len(found)) for kind in KINDS]
         return tuple(pattern for pattern in moved if any(pattern)) or (moved[0],)
     if free:
         graph = policy.graph.project(columns).blocks[0].graph
@@ -336,9 +337,6 @@ def _patterns(
         if changes is not None and len(changes) <= MAX_PATTERNS:
             return tuple(_only(members, change, len(found)) for change in changes.tolist())
     return (_only(members, [max(found[n].within, found[n].lost) for n in members], len(found)),)
-
-
-_KINDS = ("within", "lost")
 
 
 def _only(members: Sequence[int], changes: Sequence[int], size: int) -> Pattern:
