@@ -42,6 +42,7 @@ def choose(
         kind: What the plan is: under a promise beyond one record a kind of its own.
     """
     kind.require(policy)
+    asked, query = tuple(asked), dict(query)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
@@ -72,9 +73,9 @@ def choose(
         policy,
         epsilon,
         best,
-        dict(query),
+        query,
         lambda: [each for each, _ in build(True)],
-        tuple(asked),
+        asked,
         way,
         paid,
         lambda other: choose(policy, asked, other, query=query, strategy=strategy, kind=kind),

@@ -54,8 +54,8 @@ class Clustering(Question):
         return tuple(each.name for each in STRATEGIES)
 
     def why_not(self, strategy: str) -> str:
-        made: type[Synopsis] = find_builder(STRATEGIES, strategy)
-        return made.why_not
+        found = (each.why_not for each in STRATEGIES if each.name == strategy)
+        return next(found, super().why_not(strategy))
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool

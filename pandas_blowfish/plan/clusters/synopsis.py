@@ -105,7 +105,7 @@ class Synopsis(OneRound, ABC):
     """
 
     name: str
-    why_not: str
+    why_not: str = "cannot answer this"
     space: Space
     queries: Any
     distortion: float
