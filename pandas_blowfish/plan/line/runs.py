@@ -73,7 +73,7 @@ class Nested(LineStrategy):
         return self.line.segments, self.line.exact
 
     @property
-    def even(self) -> bool:
+    def is_even(self) -> bool:
         return self.layout.spacing == 1
 
     @cached_property

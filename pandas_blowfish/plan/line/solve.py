@@ -118,7 +118,7 @@ def _agreed(measurement: LineStrategy, noisy: Floats, families: list[Family], *,
     found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
     spread: Floats | None = None
-    if positive and measurement.in_runs:
+    if positive and measurement.is_in_runs:
         positions = _shaped(measurement, _pinned(measurement.line, positions), left)
         spread = np.diff(positions, axis=1).ravel()
         spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
@@ -154,14 +154,14 @@ def _shaped(measurement: LineStrategy, positions: Floats, left: Floats | None = 
     `left` is how much each position varies, where known sums have changed that.
     """
     line = measurement.line
-    if not measurement.in_runs:
+    if not measurement.is_in_runs:
         exact, counts = _exact(measurement, positions), np.diff(positions, axis=1).ravel()
         fit = shape(counts, exact.labels, exact.totals).counts.reshape(line.groups, -1)
         return np.concatenate([np.zeros((line.groups, 1)), np.cumsum(fit, axis=1)], axis=1)
     weights: Floats | None = None
     if left is not None:
         weights = _inverted(left)
-    elif not measurement.even and line.size <= LONG:
+    elif not measurement.is_even and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
         weights = np.append(1.0, _inverted(measurement.range_variances(every)[: line.size]))
     alone = line.exact.alone.reshape(line.groups, -1)

@@ -87,12 +87,12 @@ class LineStrategy(OneTable, ABC):
         """Return the mean variance of the answers where every range is asked for."""
 
     @property
-    def in_runs(self) -> bool:
+    def is_in_runs(self) -> bool:
         """Return whether the parts with exact totals are runs of atoms."""
         return True
 
     @property
-    def even(self) -> bool:
+    def is_even(self) -> bool:
         """Return whether all cumulative counts of a line count the same when they are shaped."""
         return True
 
@@ -126,14 +126,16 @@ class LineStrategy(OneTable, ABC):
 
     def columns(self, cells: Cells) -> Any:
         bins = self.tally.bins_at(cells)
-        return self.sparse([(np.arange(len(bins)), bins, 1)], len(bins))
+        return self.add_columns([(np.arange(len(bins)), bins, 1)], len(bins))
 
     def changes(self, before: Cells, after: Cells) -> Any:
         one, two = (self.tally.bins_at(cells) for cells in (before, after))
         edges = np.arange(len(before))
-        return self.sparse([(edges, one, -1), (edges, two, 1)], len(before))
+        return self.add_columns([(edges, one, -1), (edges, two, 1)], len(before))
 
-    def sparse(self, ends: Sequence[tuple[Ints, Ints, int]], many: int, more: Iterable[Entry] = ()) -> Any:
+    def add_columns(
+        self, ends: Sequence[tuple[Ints, Ints, int]], many: int, more: Iterable[Entry] = ()
+    ) -> Any:
         """Return sums of the columns of some bins, and more entries, as a matrix of `many` columns.
 
         Args:

@@ -254,7 +254,7 @@ class Tree(LineStrategy):
         return not bool(self.line.piece_exact.alone.all())
 
     @property
-    def in_runs(self) -> bool:
+    def is_in_runs(self) -> bool:
         return self.line.listed is None
 
     @property
@@ -387,7 +387,7 @@ class Tree(LineStrategy):
         for atoms, active, first in self.forest.climb(np.column_stack([one[near], two[near]])):
             row = self._row_of[atoms] + groups[near][active] * len(self.rows)
             path.append((near[active], row, np.where(first, -1, 1)))
-        return self.sparse([(far, start[far], -1), (far, end[far], 1)], len(before), path)
+        return self.add_columns([(far, start[far], -1), (far, end[far], 1)], len(before), path)
 
     @cached_property
     def _row_of(self) -> Ints:
