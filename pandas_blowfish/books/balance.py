@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
-from pandas_blowfish.books.parts import Part, Sums, read_part
+from pandas_blowfish.books.part_sums import Part, Sums, read_part
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def cost_of(entry: Entry) -> Fraction:
 
 
 @dataclass
-class Account:
+class Replay:
     """What the entries of a dataset come to, read one after another.
 
     Attributes:
@@ -150,18 +150,18 @@ class Account:
     stated: int = 0
 
 
-def require_following(entry: Entry, was: Balance | None, account: Account) -> Balance:
+def require_following(entry: Entry, was: Balance | None, replay: Replay) -> Balance:
     """Return what an entry states, or raise LedgerTamperedError where it does not follow.
 
     Args:
         entry: The entry.
         was: What the one before it, of the same dataset, states; None if it is the first.
-        account: What the entries before it come to, to which this one is added.
+        replay: What the entries before it come to, to which this one is added.
 
     Proof note:
         Requires: entries come in their order (`chain.replay`).
         Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, or
-                  of those that anyone sees at most (`parts.Sums`), no charge ever got cheaper, and it
+                  of those that anyone sees at most (`part_sums.Sums`), no charge ever got cheaper, and it
                   exceeds the total only where the dataset is closed.
         Because:  a charge adds its epsilon in its part, within the total; a fact adds what it makes charges
                   cost more, each named with its new cost, and where it ties parts together all charges add
@@ -172,25 +172,25 @@ def require_following(entry: Entry, was: Balance | None, account: Account) -> Ba
     """
     now = balance_of(entry)
     try:
-        if _follows(entry, now, was, account):
+        if _follows(entry, now, was, replay):
             return now
     except UNREADABLE:
         pass
     raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
 
 
-def _follows(entry: Entry, now: Balance, was: Balance | None, account: Account) -> bool:
+def _follows(entry: Entry, now: Balance, was: Balance | None, replay: Replay) -> bool:
     if was is None or entry.kind == "open":
         return was is None and entry.kind == "open" and now == Balance(now.total, Fraction(0), None, 0)
     if entry.kind == "fact":
-        return _fact_follows(entry, now, was, account)
-    if entry.kind != "charge" and entry.body.get("stated", 0) != account.stated:
+        return _fact_follows(entry, now, was, replay)
+    if entry.kind != "charge" and entry.body.get("stated", 0) != replay.stated:
         return False
     if entry.kind in ("answer", "upgrade"):
         return now == was
     if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
         return False
-    costs = account.costs
+    costs = replay.costs
     if entry.kind == "apart":
         once, within = WEAKER not in costs, 0 < parse_fraction(entry.body["epsilon"]) <= now.total
         costs[WEAKER] = parse_fraction(entry.body["epsilon"])
@@ -198,24 +198,24 @@ def _follows(entry: Entry, now: Balance, was: Balance | None, account: Account) 
     if entry.kind == "charge":
         epsilon = costs[entry.id] = parse_fraction(entry.body["epsilon"])
         within = epsilon.numerator >= 0 and was.closed is None and now.total == was.total
-        return within and _charge_follows(entry, epsilon, now.spent, was.spent, account)
+        return within and _charge_follows(entry, epsilon, now.spent, was.spent, replay)
     raised = now.total > was.total and now.spent == was.spent
     return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
 
 
 def _charge_follows(
-    entry: Entry, epsilon: Fraction, spent: Fraction, before: Fraction, account: Account
+    entry: Entry, epsilon: Fraction, spent: Fraction, before: Fraction, replay: Replay
 ) -> bool:
     """Return whether a charge states what has been spent after it, in the parts that people see."""
     part, stated = read_part(entry.body.get("part")), entry.body.get("stated")
-    if account.sums is None and (not part or stated is None):  # for want of room a part may be everyone's
+    if replay.sums is None and (not part or stated is None):  # for want of room a part may be everyone's
         return stated is None and _adds_up(before, epsilon, spent)
-    account.sums = account.sums or Sums(before)
-    account.sums.add(epsilon, part)
+    replay.sums = replay.sums or Sums(before)
+    replay.sums.add(epsilon, part)
     if stated == 0:
-        account.stated = entry.id
-        return spent == account.sums.most and entry.body["sums"] == account.sums.to_dict()
-    return spent == account.sums.most and bool(stated) and stated == account.stated
+        replay.stated = entry.id
+        return spent == replay.sums.most and entry.body["sums"] == replay.sums.to_dict()
+    return spent == replay.sums.most and bool(stated) and stated == replay.stated
 
 
 def _exceeds(one: Fraction, other: Fraction) -> bool:
@@ -229,10 +229,10 @@ def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
     return above * both.denominator == both.numerator * below
 
 
-def _fact_follows(entry: Entry, now: Balance, was: Balance, account: Account) -> bool:
+def _fact_follows(entry: Entry, now: Balance, was: Balance, replay: Replay) -> bool:
     if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
         return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
-    costs = account.costs
+    costs = replay.costs
     repriced = {int(number): parse_fraction(cost) for number, cost in entry.body["repriced"].items()}
     if any(cost < costs[number] for number, cost in repriced.items()):
         return False
@@ -241,8 +241,8 @@ def _fact_follows(entry: Entry, now: Balance, was: Balance, account: Account) ->
     spent = was.spent + more
     if entry.body.get("together"):  # from here on every charge is everyone's
         spent = sum((cost for number, cost in costs.items() if number != WEAKER), Fraction(0))
-        account.sums, account.stated = None, 0
-    if entry.body.get("stated", 0) != account.stated or (more and account.sums is not None):
+        replay.sums, replay.stated = None, 0
+    if entry.body.get("stated", 0) != replay.stated or (more and replay.sums is not None):
         return False
     if (now.total, now.spent, now.facts) != (was.total, spent, was.facts + 1):
         return False

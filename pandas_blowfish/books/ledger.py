@@ -10,13 +10,13 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import balance, parts, sealkey, upgrade, verify
+from pandas_blowfish.books import balance, part_sums, sealkey, upgrade, verify
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books.balance import Budget, Dataset, check_denominators
 from pandas_blowfish.books.entry_table import COLUMNS, entry_row
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.parts import Part
+from pandas_blowfish.books.part_sums import Part
 from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Ledger:
         with chain.transaction(self.location) as connection:
             found = _dataset(connection, dataset)
             assert found.last is not None
-            return replace(found.budget, sums=parts.sums_of(connection, found.last).sums)
+            return replace(found.budget, sums=part_sums.sums_of(connection, found.last).sums)
 
     def charge(
         self,
@@ -120,7 +120,7 @@ class Ledger:
         Proof note:
             Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
             Ensures:  over all processes the epsilons recorded for a dataset whose parts hold any one place
-                      (`parts.Sums`) never sum to more than its total, and none was worked out under fewer
+                      (`part_sums.Sums`) never sum to more than its total, and none was worked out under fewer
                       facts than were recorded before it.
             Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
                       until the commit; facts are never taken back, so their number identifies them.
@@ -139,7 +139,7 @@ class Ledger:
             require_rule(connection, bound, epsilon, rule, weaker)
             kind = WEAKER if rule == WEAKER else "charge"
             assert bound.last is not None
-            known = parts.sums_of(connection, bound.last)
+            known = part_sums.sums_of(connection, bound.last)
             sums = known.sums.copy()
             if kind == "charge":
                 sums.add(epsilon, part)
@@ -151,8 +151,8 @@ class Ledger:
             }
             more |= {answers.ATTESTED: True} if name is not None else {}
             more |= {"part": dict(part)} if part else {}
-            entry = _append(connection, after, kind, {**body, **more, **parts.state_sums(known, sums)})
-            parts.remember(entry, known, sums)
+            entry = _append(connection, after, kind, {**body, **more, **part_sums.state_sums(known, sums)})
+            part_sums.remember(entry, known, sums)
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
             chain.confirm(connection, entry)
         return entry, after.budget
@@ -400,5 +400,5 @@ def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[
 def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:
     """Append an entry that states what its dataset has come to."""
     come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
-    stated = {} if "together" in body else parts.stated_by(now.last)
+    stated = {} if "together" in body else part_sums.stated_by(now.last)
     return chain.append(connection, now.name, kind, {**stated, **body, **come_to})

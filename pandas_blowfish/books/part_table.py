@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.books.parts import REST, Part, Sums
+from pandas_blowfish.books.part_sums import REST, Part, Sums
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.policy import Policy
@@ -41,8 +41,8 @@ def list_parts(sums: Sums, total: Fraction, policy: str | None) -> pd.DataFrame:
     index = pd.MultiIndex.from_tuples(rows, names=list(sums.named)) if sums.named else pd.Index(["everyone"])
     if len(sums.named) == 1:
         index = index.get_level_values(0)
-    frame = pd.DataFrame({"spent": lost, "remaining": [total - each for each in lost]}, index, dtype=object)
-    return frame.rename_axis("part") if not sums.named else frame
+    table = pd.DataFrame({"spent": lost, "remaining": [total - each for each in lost]}, index, dtype=object)
+    return table.rename_axis("part") if not sums.named else table
 
 
 def _count(policy: Policy | None, key: str) -> float:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from pandas_blowfish.books.balance import OVERSPENT, Dataset
 from pandas_blowfish.books.log import UNREADABLE, Entry
-from pandas_blowfish.books.parts import stated_by
+from pandas_blowfish.books.part_sums import stated_by
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts

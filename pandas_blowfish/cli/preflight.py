@@ -30,7 +30,6 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.export import files_of
 from pandas_blowfish.kernel.measure import require_drawable
 from pandas_blowfish.plan.clusters.centres import require_clusters
-from pandas_blowfish.plan.part import part_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call import parse_call
@@ -68,7 +67,7 @@ class Planned:
     @property
     def charge(self) -> tuple[Fraction, dict[str, list[int]]]:
         """Return what it will be charged, and the parts of the policy whose people see it."""
-        return self.cost, part_of(self.plan).form
+        return self.cost, self.plan.part.form
 
     @property
     def label(self) -> str:

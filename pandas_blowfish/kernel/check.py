@@ -25,7 +25,6 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.part import EVERYONE, Part, part_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
@@ -33,6 +32,7 @@ from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, drawn_within, edges_of
 from pandas_blowfish.policy.graph.moves import Random
+from pandas_blowfish.policy.graph.part import EVERYONE, Part
 from pandas_blowfish.policy.policy import Policy
 
 SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
@@ -83,7 +83,7 @@ class Check:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))
         text = ARGUED if public or policy.chain is not None else _text(plan, edges)
-        part = EVERYONE if text == ARGUED else part_of(plan)
+        part = EVERYONE if text == ARGUED else plan.part
         return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost), part)
 
     def require(self, step: Round, left: Fraction, random: Random | None = None) -> Fraction:
@@ -141,7 +141,7 @@ class Check:
         """Return the largest loss over edges, or raise where people elsewhere than in the part lose too."""
         if self.part.sides:
             outside = ~self.part.holds(start, end) & (changes.table != 0).any(axis=1)
-            if outside.any() or self.part.crossed(start, end).any():
+            if outside.any() or self.part.find_crossing(start, end).any():
                 raise UnsoundPlanError("people lose outside the part of the policy that it is charged to")
         return _worst(step.loss_scales, changes, start, end)
 

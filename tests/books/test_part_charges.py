@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from pandas_blowfish.books import parts
+from pandas_blowfish.books import part_sums
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.errors import InsufficientBudgetError, LedgerTamperedError
 
@@ -31,14 +31,14 @@ def spent_by_hand(charges):
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_spent_is_what_someone_has_lost(seed, monkeypatch, tmp_path):
     """Random charges in random parts are spent as enumeration says, also by a process that knows no sums."""
-    monkeypatch.setattr(parts, "LEAST_REPLAYED", 3)
+    monkeypatch.setattr(part_sums, "LEAST_REPLAYED", 3)
     draw, ledger, charges = random.Random(seed), Ledger(tmp_path / "budget.db"), []
     ledger.bind("visits", Fraction(3), {})
 
     for _ in range(30):
         charge = Fraction(draw.randint(1, 4), draw.randint(4, 12)), draw.choice(PARTS)
         if draw.random() < 0.3:
-            parts._known.clear()  # as in a new process
+            part_sums._known.clear()  # as in a new process
         expected = spent_by_hand([*charges, charge])
         if expected > 3:
             with pytest.raises(InsufficientBudgetError):
@@ -80,7 +80,7 @@ def test_edited_parts_are_found(edit, monkeypatch, tmp_path):
     """Entries whose parts and sums do not follow are refused, even where every hash was made anew."""
     from pandas_blowfish.books import log
 
-    monkeypatch.setattr(parts, "LEAST_REPLAYED", 1)
+    monkeypatch.setattr(part_sums, "LEAST_REPLAYED", 1)
     ledger = Ledger(tmp_path / "budget.db")
     ledger.bind("visits", Fraction(2), {})
     for part in ({"region": [0]}, {"region": [0]}, {"region": [0, 1]}, None):

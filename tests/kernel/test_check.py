@@ -17,7 +17,6 @@ from pandas_blowfish.kernel import check as checking
 from pandas_blowfish.kernel import measure as measuring
 from pandas_blowfish.kernel.check import ARGUED, EVERY, Check
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.part import part_of
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.cells import Cells
@@ -102,7 +101,7 @@ def test_nobody_outside_a_part_changes_a_query_row(
             )
         except BlowfishError:  # no such question
             continue
-        part = part_of(plan)
+        part = plan.part
         if not part.sides:
             continue
         found += 1
@@ -115,7 +114,7 @@ def test_nobody_outside_a_part_changes_a_query_row(
 
         changes = [abs(step.changes(start, end)).sum(axis=0) for step in rounds(plan.measurement, draw)]
 
-        assert not part.crossed(start, end).any()
+        assert not part.find_crossing(start, end).any()
         assert not any(np.asarray(each).ravel()[~part.holds(start, end)].any() for each in changes)
     assert found > 5
 

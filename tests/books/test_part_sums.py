@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from pandas_blowfish.books import parts
-from pandas_blowfish.books.parts import Sums, read_part
+from pandas_blowfish.books import part_sums
+from pandas_blowfish.books.part_sums import Sums, read_part
 
 SIZES = {"region": 4, "group": 3, "site": 2}
 
@@ -55,7 +55,7 @@ def test_the_most_is_that_of_enumeration(seed):
 
 def test_without_room_a_charge_counts_for_more_people(monkeypatch):
     """Sums never fall below the truth where components are too many to keep one for each."""
-    monkeypatch.setattr(parts, "MAX_PLACES", 6)
+    monkeypatch.setattr(part_sums, "MAX_PLACES", 6)
     for seed in range(100):
         source, sums, charges = random.Random(seed), Sums(), []
 
@@ -76,7 +76,7 @@ def test_a_copy_is_added_to_alone():
     tried.add(Fraction(1), {"region": [0, 1], "group": [2]})
 
     assert (sums.most, tried.most) == (1, 2)
-    assert sums.named == {"region": [parts.REST, 0]}
+    assert sums.named == {"region": [part_sums.REST, 0]}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class Sums:
                   goes there, and only charges whose part holds that combination see it. Components that no
                   charge names are in the same charges, those of `REST`, and these are charges of every
                   component. A block that is looked at as a whole, for want of room, only adds.
-        Checked:  tests/books/test_parts.py::test_the_most_is_that_of_enumeration
+        Checked:  tests/books/test_part_sums.py::test_the_most_is_that_of_enumeration
     """
 
     everyone: Fraction = Fraction(0)
@@ -137,7 +137,7 @@ class Sums:
         return product(*(seen.get(block, cells) for block, cells in self.named.items()))
 
 
-class Known(NamedTuple):
+class KnownSums(NamedTuple):
     """What people in each part of a dataset have lost after some entry.
 
     Attributes:
@@ -155,20 +155,20 @@ class Known(NamedTuple):
     since: int
 
 
-_known: dict[str, Known] = {}  # of the datasets that this process has charged, by name
+_known: dict[str, KnownSums] = {}  # of the datasets that this process has charged, by name
 
 
-def sums_of(connection: Connection, last: Entry) -> Known:
+def sums_of(connection: Connection, last: Entry) -> KnownSums:
     """Return the sums of a dataset, from its last entry and as few before it as state them."""
     stated = last.body.get("stated")
     if stated is None:
-        return Known(last.id, last.hash, Sums(parse_fraction(last.body["spent"])), 0, 0)
+        return KnownSums(last.id, last.hash, Sums(parse_fraction(last.body["spent"])), 0, 0)
     try:
         known = _known.get(last.dataset)
         if known is None or not _holds(connection, known, last.dataset):
             first = select(connection, "id = ? AND dataset = ?", stated or last.id, last.dataset)
             assert first is not None
-            known = Known(first.id, first.hash, Sums.from_dict(first.body["sums"]), first.id, 0)
+            known = KnownSums(first.id, first.hash, Sums.from_dict(first.body["sums"]), first.id, 0)
         sums, since = known.sums.copy(), known.since
         clause = "dataset = ? AND kind = 'charge' AND id > ? ORDER BY id"
         for entry in select_all(connection, clause, last.dataset, known.id):
@@ -176,10 +176,10 @@ def sums_of(connection: Connection, last: Entry) -> Known:
             since = since + 1 if entry.body["stated"] else 0
     except (AssertionError, *UNREADABLE):
         raise LedgerTamperedError(last.id, "the sums of its parts cannot be read") from None
-    return Known(last.id, last.hash, sums, stated or last.id, since)
+    return KnownSums(last.id, last.hash, sums, stated or last.id, since)
 
 
-def _holds(connection: Connection, known: Known, dataset: str) -> bool:
+def _holds(connection: Connection, known: KnownSums, dataset: str) -> bool:
     """Return whether a ledger has the entry after which sums are known."""
     found = select(connection, "id = ? AND dataset = ?", known.id, dataset)
     return found is not None and found.hash == known.hash
@@ -191,7 +191,7 @@ def stated_by(entry: Entry | None) -> dict[str, int]:
     return {} if entry is None or stated is None else {"stated": stated or entry.id}
 
 
-def state_sums(known: Known, sums: Sums) -> dict[str, Any]:
+def state_sums(known: KnownSums, sums: Sums) -> dict[str, Any]:
     """Return what a charge states besides: all sums now and then, else the entry that does; else nothing.
 
     Args:
@@ -205,8 +205,8 @@ def state_sums(known: Known, sums: Sums) -> dict[str, Any]:
     return {"stated": known.stated}
 
 
-def remember(entry: Entry, known: Known, sums: Sums) -> None:
+def remember(entry: Entry, known: KnownSums, sums: Sums) -> None:
     """Keep the sums after a charge for the next one of this process."""
     if (stated := entry.body.get("stated")) is not None:
         since = known.since + 1 if stated else 0
-        _known[entry.dataset] = Known(entry.id, entry.hash, sums, stated or entry.id, since)
+        _known[entry.dataset] = KnownSums(entry.id, entry.hash, sums, stated or entry.id, since)
