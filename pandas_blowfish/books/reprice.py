@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_blowfish.books.balance import UNREADABLE
-from pandas_blowfish.books.budget import OVERSPENT, Dataset
-from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.balance import OVERSPENT, Dataset
+from pandas_blowfish.books.log import UNREADABLE, Entry
+from pandas_blowfish.books.part_sums import stated_by
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
-from pandas_blowfish.facts.later import FIX, add_facts, clash, policy_from
+from pandas_blowfish.facts.later import FIX, add_facts, find_clash, policy_from
 from pandas_blowfish.plan.price import Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 
@@ -27,12 +27,16 @@ class Repriced:
     Attributes:
         costs: What each charge that became dearer costs now, by the number of its entry.
         more: By how much they became dearer together.
+        spent: What all charges come to now.
         closed: Why the dataset takes no more charges.
+        together: Whether people in different parts, who saw different charges, are tied together by it.
     """
 
     costs: dict[str, Fraction]
     more: Fraction
+    spent: Fraction
     closed: str | None
+    together: bool = False
 
 
 def policy_of(dataset: Dataset, known: int | None = None) -> Policy:
@@ -65,7 +69,7 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     rows = None if before.presence else dataset.binding.get("rows")
     answer = read_facts([fact], before.domain)[0].answer
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
-    if answer is not None and (problem := clash(dataset.binding["policy"], facts, rows)):
+    if answer is not None and (problem := find_clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
     return price_facts(after) if after != before else None
 
@@ -90,15 +94,15 @@ def reprice_charges(
                   at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
                   that follows from others leaves the possible tables, and so the neighbours, as they were;
                   where facts leave one table there are none, and what looks at columns that a marginal
-                  tells loses nothing (`price_of`). A cost never falls.
+                  determines loses nothing (`price_of`). A cost never falls.
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:
         why = f"{fact.describe()} became public, and without a policy what it costs is not known"
-        return Repriced({}, Fraction(0), dataset.closed or why)
+        return Repriced({}, Fraction(0), dataset.spent, dataset.closed or why)
     whole = price_with(dataset, fact)
     if whole is None:
-        return Repriced({}, Fraction(0), dataset.closed)
+        return Repriced({}, Fraction(0), dataset.spent, dataset.closed)
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()
     for entry, cost in charges:
         paid = price_of(whole.stated, entry.body["columns"]) if "columns" in entry.body else whole
@@ -109,15 +113,16 @@ def reprice_charges(
         elif (now := paid.moved * Fraction(entry.body["closure"])) > cost:
             costs[str(entry.id)] = now
             more += now - cost
-    spent = dataset.spent + more
+    together = whole.touched and bool(stated_by(dataset.last))
+    spent = sum((cost for _, cost in charges), more) if together else dataset.spent + more
     closed = dataset.closed
-    if unknown and dataset.mendable:
+    if unknown and dataset.is_reopenable:
         closed = f"{fact.describe()} became public, and what was lost then is not known of {_named(unknown)}"
-    elif spent > dataset.total and dataset.mendable:
+    elif spent > dataset.total and dataset.is_reopenable:
         closed = f"{OVERSPENT} since {fact.describe()} became public: {spent} of {dataset.total}"
         closed += f", {more} of it more than was charged, by {_named(list(costs))}" if costs else ""
         closed += "; Ledger.raise_budget(...) to at least that opens it again"
-    return Repriced(costs, more, closed)
+    return Repriced(costs, more, spent, closed, together)
 
 
 def _named(entries: Sequence[str]) -> str:
