@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from pandas_blowfish.explain.release.bars import MANY, THIN, Series, about, draw_counts
+from pandas_blowfish.explain.release.bars import MANY, THIN, draw_counts
+from pandas_blowfish.explain.release.series import Series, about
 
 mpl.use("Agg")
 
