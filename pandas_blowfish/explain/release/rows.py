@@ -59,7 +59,7 @@ def draw_rows(
     if room is None:
         stretch(axes, ROW * float(lines.sum()))
         room = axes.figure.get_figheight() * 72 - AROUND
-    shown, rest = _chosen(series, lines, int(room // ROW), ordered=ordered, adds=value == "count")
+    shown, rest = _chosen(series, lines, int((room + 1) // ROW), ordered=ordered, adds=value == "count")
     place = np.full(len(names), np.nan)
     place[shown] = np.cumsum(lines[shown]) - lines[shown] / 2
     marked = False
