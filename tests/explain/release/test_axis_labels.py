@@ -152,7 +152,7 @@ def test_long_names_are_wrapped():
         places_of(pd.Index([name.replace(" ", "") for name in names]), listed=False)
     ).get_ticklabels()
 
-    assert level[0].get_text() == "furniture\nor\nhousehold\nequipment" or "\n" in level[0].get_text()
+    assert "\n" in level[0].get_text()
     assert {label.get_text().replace("\n", " ") for label in level} == set(names)
     assert words[0].get_rotation() > 0
 
@@ -161,7 +161,7 @@ def test_long_names_are_wrapped():
     ("name", "lines", "shown"),
     [
         ("a short one", 2, ["a short one"]),
-        ("two lines that are full", 2, ["two lines", "that are", "full"][:2] + ["..."]),
+        ("two lines that are full", 2, ["two lines"]),
         ("Donaudampfschiffahrt", 1, ["Donaudam..."]),
         ("", 1, [""]),
     ],

@@ -133,7 +133,7 @@ def test_counts_that_noise_moves_to_a_bound_are_marked(axes):
     marks = {line.get_marker(): line.get_xydata().tolist() for line in axes.lines if line.get_gid()}
     assert marks == {"v": [[0, 0]], "^": [[2, 100]]}
     assert note == "; triangles: noise reached a bound"
-    assert [text.get_text() for text in axes.texts][0] == "0 to 20"
+    assert axes.texts[0].get_text() == "0 to 20"
 
 
 def test_of_many_steps_the_note_counts_those_at_a_bound(axes):

@@ -1,4 +1,4 @@
-"""Answers know when noise moved them to a bound, and their numbers are written with the digits that matter."""
+"""Answers know when noise moved them to a bound, and are written as what they may be."""
 
 import numpy as np
 import pytest
