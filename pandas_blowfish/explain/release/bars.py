@@ -132,8 +132,8 @@ def _bars(
         given = {"x": at, "y": one.value, "yerr": one.errors}
     cap = min(3.0, 90 / (groups * len(places.left)))
     axes.errorbar(**given, fmt="none", ecolor=ink(), elinewidth=1, capsize=cap, alpha=0.8)
-    place = (one.value, at) if sideways else (at, one.value)
-    return mark_bounds(axes, *place, one.sides, color, sideways=sideways)
+    x, y = (one.value, at) if sideways else (at, one.value)
+    return mark_bounds(axes, x, y, one.sides, color, sideways=sideways)
 
 
 def _tell(axes: Any, places: Places, drawn: Series, one: Series, *, sideways: bool) -> None:
