@@ -70,11 +70,13 @@ def numbers_of(values: Any) -> tuple[Floats, list[str] | None, bool]:
     return np.asarray(values, dtype=float), None, False
 
 
-def write_units(axis: Any, places: Places, label: str, *, many: bool = False, ticks: int = 8) -> None:
+def write_units(
+    axis: Any, places: Places, label: str, *, many: bool = False, ticks: int = 8, share: float = 1.0
+) -> None:
     """Write numbers, dates or names along an axis, where the missing values are, and what it shows.
 
     Of names as many are written as have room, long ones in lines; `many` ones have no names at all. Numbers
-    and dates have about so many `ticks`.
+    and dates have about so many `ticks`. A legend beside the axis leaves it a `share` of its length.
     """
     from matplotlib import ticker
 
@@ -83,7 +85,7 @@ def write_units(axis: Any, places: Places, label: str, *, many: bool = False, ti
     axis.set_label_text(plain(label))
     if places.labels is not None:
         if not many:
-            _names(axis, places.labels)
+            _names(axis, places.labels, share)
         return
     wide = float((places.right - places.left).min(initial=np.inf)) >= 1
     locator: Any = (
@@ -115,11 +117,11 @@ def number_of(value: float) -> str:
     return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
 
 
-def _names(axis: Any, labels: list[str]) -> None:
+def _names(axis: Any, labels: list[str], share: float) -> None:
     """Write names along an axis: in lines, at an angle where they are long, only some where they are many."""
     box = axis.axes.get_window_extent()
     upright = axis.axis_name == "y"
-    room = float(box.height if upright else box.width) * 72 / axis.axes.figure.dpi  # in points
+    room = share * float(box.height if upright else box.width) * 72 / axis.axes.figure.dpi  # in points
     apart = max(-(-len(labels) * LINE // max(room, 1.0)), 1)
     at = np.arange(0, len(labels), int(apart))
     names, own = [labels[place] for place in at], room / max(len(at), 1)

@@ -14,6 +14,7 @@ from pandas_blowfish.explain.release.canvas import (
     AROUND,
     AT_BOUND,
     TALLEST,
+    claim,
     colors_of,
     height_of,
     ink,
@@ -62,21 +63,27 @@ def draw_counts(
     by, unit = _densities(places) if verb in ("hist", "marginal") else (None, "")
     drawn = series if by is None else [one.times(by) for one in series]
     first, sideways = not axes.has_data(), verb == "range" and not many
-    note = _draw(axes, places, drawn, verb, many=many)
     along, across = (axes.yaxis, axes.xaxis) if sideways else (axes.xaxis, axes.yaxis)
-    write_units(along, places, label, many=verb == "range" and many)
-    write_counts(across, f"count per {unit} of {label}" if unit else "count")
-    if not first:
-        return note
-    if not many and len(series) == 1 and len(cells) <= (TOLD if by is None else 2 * TOLD):
-        _tell(axes, places, drawn[0], series[0], sideways=sideways)
-    if len(cells) == 1 and places.labels is not None:
+    claim(across, f"count per {unit} of {label}" if unit else "count")
+    note = _draw(axes, places, drawn, verb, many=many)
+    share = 0.8 if len(series) > 1 else 1.0
+    write_units(along, places, label, many=verb == "range" and many, share=share)
+    write_counts(across)
+    if first:
+        if not many and len(series) == 1 and len(cells) <= (TOLD if by is None else 2 * TOLD):
+            _tell(axes, places, drawn[0], series[0], sideways=sideways)
+        _limit(axes, places, drawn, sideways=sideways)
+    return note
+
+
+def _limit(axes: Any, places: Places, series: list[Series], *, sideways: bool) -> None:
+    """Let counts begin at 0 where none is below, a single bar be no wall, and ranges be read from the top."""
+    if len(places.left) == 1 and places.labels is not None:
         (axes.set_ylim if sideways else axes.set_xlim)(-1.5, 1.5)
-    if min(float(np.nanmin([one.value, one.low])) for one in drawn) >= 0:
+    if min(float(np.nanmin([one.value, one.low])) for one in series) >= 0:
         _ = axes.set_xlim(left=0) if sideways else axes.set_ylim(bottom=0)
     if sideways:
         axes.invert_yaxis()
-    return note
 
 
 def _draw(axes: Any, places: Places, series: list[Series], verb: str, *, many: bool) -> str:

@@ -14,9 +14,10 @@ from pandas_blowfish.explain.release.axis_labels import LETTER, LINE, LONGEST, i
 
 WIDE = 72  # letters that fit in a line of a title
 FOOT = 86  # ... of a footnote
-BESIDE = 8  # names of a legend that stand inside the picture
+BESIDE = 8  # names of lines that stand inside the picture
 AROUND = 100.0  # points above and below what is drawn
 TALLEST = 14.0  # inches that a figure is stretched to
+UNIT = "blowfish unit"  # by which labels of our axes are known
 BOUND = "blowfish bound"  # by which marks of values at a bound are known
 AT_BOUND = "triangles: noise reached a bound"
 
@@ -96,12 +97,12 @@ def _narrow(text: Any, renderer: Any = None) -> Any:
 
 
 def legend_of(axes: Any, title: str, many: int) -> Any:
-    """Name so many series, long names in lines, beside the picture where they would cover it."""
+    """Name so many series, long names in lines; beside the picture but for a few lines of it."""
     handles, names = axes.get_legend_handles_labels()
     text = [in_lines(name, LONGEST, 3) if name.strip() else name for name in names]
     text = [f" {name}" if name.startswith("_") else name for name in text]  # "_" hides from legends
     given: dict[str, Any] = {"title": plain(in_lines(title, LONGEST, 3)), "fontsize": "small"}
-    if many > BESIDE or max((each.count("\n") for each in text), default=0):
+    if many > BESIDE or axes.containers or any("\n" in name for name in text):  # of bars, of error bars
         given |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "ncols": 1 + (many - 1) // 26}
     return axes.legend(handles, text, **given)
 
@@ -127,6 +128,16 @@ def panels_of(axes: Any, rows: int, columns: int, lines: float = 3.4) -> list[An
             panel.spines[["top", "right"]].set_visible(False)
             found.append(panel)
     return found
+
+
+def claim(axis: Any, unit: str) -> None:
+    """Say what an axis shows, before anything is drawn; refuse one on which a release has another unit."""
+    label = axis.label
+    if label.get_gid() == UNIT and label.get_text() != plain(unit):
+        problem = f"it shows {label.get_text()!r} already, and this is {unit!r}"
+        raise ArgumentError("ax", problem, fix="give each its own Axes.")
+    label.set_gid(UNIT)
+    axis.set_label_text(plain(unit))
 
 
 def stretch(axes: Any, points: float) -> None:

@@ -129,10 +129,12 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
         return _together(release.iloc[own[np.isin(codes[own], cells)]], facts, level)
 
     if verb == "quantile":
-        note += draw_quantiles(axes, np.asarray(cells, dtype=float), series)
+        note += draw_quantiles(axes, np.asarray(cells, dtype=float), series, _column(facts))
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
     elif shown == "value":
-        note += draw_totals(axes, cells, series, verb, dates=dates, new=new)
+        own = list(cells if cells.name == "column" else facts.get("total_columns") or [])
+        column = str(own[0]) if len(own) == 1 else ""
+        note += draw_totals(axes, cells, series, verb, column=column, dates=dates, new=new)
     else:
         note += draw_counts(axes, verb, cells, series, new=new, fold=fold)
     if len(series) > 1 and not axes.child_axes:

@@ -11,6 +11,7 @@ from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import Places, in_lines, name_of, plain, write_units
 from pandas_blowfish.explain.release.canvas import (
     AT_BOUND,
+    claim,
     color_of,
     colors_of,
     height_of,
@@ -26,8 +27,9 @@ ABREAST = 4  # panels of groups that stand side by side
 STRIP = 62.0  # points that a panel of one value is high, its axis included
 
 
-def draw_quantiles(axes: Any, shares: Floats, series: list[Series]) -> str:
-    """Draw quantiles as points with error bars, those of groups side by side; return what marks mean."""
+def draw_quantiles(axes: Any, shares: Floats, series: list[Series], column: str) -> str:
+    """Draw quantiles of a column as points, those of groups side by side; return what marks mean."""
+    claim(axes.yaxis, column)
     gap = float(np.diff(np.unique(shares)).min(initial=0.2))
     marked = _points(axes, shares, series, gap)
     if len(shares) <= 12:
@@ -42,6 +44,7 @@ def draw_totals(
     series: list[Series],
     verb: str,
     *,
+    column: str = "",
     dates: bool = False,
     new: bool = False,
 ) -> str:
@@ -54,22 +57,25 @@ def draw_totals(
         cells: The columns, or the groups of the only one.
         series: The answers, group by group.
         verb: What was released.
+        column: Of which column, where it is one.
         dates: Whether the values are dates.
         new: Whether the figure is ours, and may be made higher.
     """
     names = [name_of(each) for each in cells]
     if cells.name == "column" and len(cells) > 1:
         return _panels(axes, names, series, verb, dates=dates, new=new)
+    what = f"{verb} of {column}" if column else verb
     if len(cells) > LISTED and not dates:
         room = None if new else height_of(axes)
-        return draw_rows(axes, names, series, str(cells.name), verb, room=room)
+        return draw_rows(axes, names, series, str(cells.name), what, room=room)
+    claim(axes.yaxis, what)
     first, at = not axes.has_data(), np.arange(len(cells), dtype=float)
     marked = _points(axes, at, series, 1.0)
     write_units(axes.xaxis, Places(at - 0.5, at + 0.5, names), str(cells.name))
     axes.set_xlim(-0.6, len(cells) - 0.4)
     if first and not dates and len(series) * len(cells) <= TOLD:
         _tell(axes, series)
-    _write_values(axes.yaxis, series, verb, dates=dates)
+    _write_values(axes.yaxis, series, what, dates=dates)
     return f"; {AT_BOUND}" if marked else ""
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.explain.release.axis_labels import LINE, in_lines, plain
 from pandas_blowfish.explain.release.canvas import (
     AROUND,
     AT_BOUND,
+    claim,
     colors_of,
     ink,
     mark_bounds,
@@ -54,6 +56,9 @@ def draw_rows(
         room: How many points high the Axes are; None where their figure may be made higher.
         fold: Returns the count of several cells of a series, and where it lies.
     """
+    if axes.has_data():
+        raise ArgumentError("ax", "it shows something already", fix="give these rows Axes of their own.")
+    claim(axes.xaxis, value)
     text = [in_lines(name, LETTERS, 2) for name in names]
     lines = np.array([1 + each.count("\n") for each in text])
     if room is None:
@@ -62,18 +67,7 @@ def draw_rows(
     shown, rest = _chosen(series, lines, int((room + 1) // ROW), ordered=ordered, adds=value == "count")
     place = np.full(len(names), np.nan)
     place[shown] = np.cumsum(lines[shown]) - lines[shown] / 2
-    marked = False
-    for number, (one, color) in enumerate(zip(series, colors_of(axes, len(series)), strict=True)):
-        at = place[one.cells] + (number - (len(series) - 1) / 2) * 0.7 / len(series)
-        own = np.isfinite(at)
-        bars = value == "count" and len(series) == 1
-        if bars:
-            axes.barh(at[own], one.value[own], 0.78, color=color, alpha=0.75, label=one.name)
-        dots: dict[str, Any] = {"fmt": "none", "ecolor": ink(), "alpha": 0.8}
-        if not bars:
-            dots = {"fmt": "o", "ms": 4, "color": color, "label": one.name}
-        axes.errorbar(one.value[own], at[own], xerr=one.errors[:, own], elinewidth=1, capsize=2, **dots)
-        marked |= mark_bounds(axes, one.value[own], at[own], one.sides[own], color, sideways=True)
+    marked = _draw(axes, series, place, bars=value == "count" and len(series) == 1)
     labels, ticks, last = [plain(text[cell]) for cell in shown], place[shown], float(lines[shown].sum())
     if len(rest):
         labels.append(f"other ({len(rest):,})")
@@ -82,10 +76,26 @@ def draw_rows(
     axes.set_yticks(ticks, labels, fontsize="small")
     axes.set_ylim(last + 0.1, -0.1)
     axes.set_ylabel(plain(label))
-    write_counts(axes.xaxis, value)
+    write_counts(axes.xaxis)
     if min(float(np.nanmin([one.value, one.low])) for one in series) >= 0:
         axes.set_xlim(left=0)
     return f"; {AT_BOUND}" if marked else ""
+
+
+def _draw(axes: Any, series: list[Series], place: Floats, *, bars: bool) -> bool:
+    """Draw the answers of cells that have a place; return whether noise moved one to a bound."""
+    marked = False
+    for number, (one, color) in enumerate(zip(series, colors_of(axes, len(series)), strict=True)):
+        at = place[one.cells] + (number - (len(series) - 1) / 2) * 0.7 / len(series)
+        own = np.isfinite(at)
+        if bars:
+            axes.barh(at[own], one.value[own], 0.78, color=color, alpha=0.75, label=one.name)
+        dots: dict[str, Any] = {"fmt": "none", "ecolor": ink(), "alpha": 0.8}
+        if not bars:
+            dots = {"fmt": "o", "ms": 4, "color": color, "label": one.name}
+        axes.errorbar(one.value[own], at[own], xerr=one.errors[:, own], elinewidth=1, capsize=2, **dots)
+        marked |= mark_bounds(axes, one.value[own], at[own], one.sides[own], color, sideways=True)
+    return marked
 
 
 def _chosen(series: list[Series], lines: Ints, most: int, *, ordered: bool, adds: bool) -> tuple[Ints, Ints]:

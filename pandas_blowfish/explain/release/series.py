@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.explain.release.axis_labels import STEPS, plain
+from pandas_blowfish.explain.release.axis_labels import STEPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,8 @@ class Series:
     def sides(self) -> Floats:
         """Return -1 for a value at the lower end of its interval, a bound, 1 at the upper end, else 0."""
         near = 1e-9 * (self.high - self.low)
-        return np.where(
-            self.value <= self.low + near, -1.0, np.where(self.value >= self.high - near, 1.0, 0.0)
-        )
+        below, above = (np.abs(self.value - end) <= near for end in (self.low, self.high))
+        return np.where(below, -1.0, np.where(above, 1.0, 0.0))
 
     def times(self, by: Floats) -> Series:
         """Return these answers times a number per cell."""
@@ -44,9 +43,10 @@ class Series:
 def words_of(value: float, low: float, high: float) -> str:
     """Return an answer and its error in words: from a bound to the other end where noise reached one."""
     error = float(np.fmax(high - value, value - low))
-    if error > 0 and (value <= low or value >= high):
+    if error > 0 and value in (low, high):
         digits = max(0, 1 - int(np.floor(np.log10(error))))
-        return f"{low:,.{digits}f} to {high:,.{digits}f}"
+        least, most = np.floor(low * 10.0**digits), np.ceil(round(high * 10.0**digits, 6))
+        return f"{least / 10.0**digits:,.{digits}f} to {most / 10.0**digits:,.{digits}f}"
     return about(value, max(error, 0.0) if error == error else error)
 
 
@@ -59,10 +59,9 @@ def about(value: float, error: float) -> str:
     return f"{value:,.{digits}f} \N{PLUS-MINUS SIGN} {most:,.{digits}f}"
 
 
-def write_counts(axis: Any, label: str) -> None:
+def write_counts(axis: Any) -> None:
     """Write counts along an axis, thousands separated."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=7, steps=STEPS))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_label_text(plain(label))

@@ -74,7 +74,16 @@ def test_several_units_never_share_an_axis(asked, axes):
     assert any("area 0" in text.get_text() for text in first.get_yticklabels())
     assert not any(text.get_text() for text in second.get_yticklabels())
     assert not alone.child_axes
-    assert (alone.get_yscale(), alone.get_ylabel()) == ("linear", "mean")
+    assert (alone.get_yscale(), alone.get_ylabel()) == ("linear", "mean of age")
+    ages = asked.mean("age", epsilon=1).blowfish.plot(ax=axes.figure.add_subplot())
+    assert ages.get_ylabel() == "mean of age"
+    for other in (
+        asked.mean("pay", epsilon=1),
+        asked.quantile("age", epsilon=1),
+        asked.hist("age", epsilon=1),
+    ):
+        with pytest.raises(ArgumentError, match="'mean of age' already"):
+            other.blowfish.plot(ax=ages)
     with pytest.raises(ArgumentError, match="shows something already"):
         asked.mean(["age", "pay"], epsilon=1).blowfish.plot(ax=axes)
 

@@ -8,6 +8,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import pandas_blowfish as bf
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.explain.release.rows import LISTED, draw_rows
 from pandas_blowfish.explain.release.series import Series
 from pandas_blowfish.policy.domain import Domain, integers, values_attribute
@@ -118,7 +119,9 @@ def test_of_means_the_surest_are_kept(asked):
     assert "not shown: their errors are larger" in [text.get_text() for text in axes.texts]
     width = (release.blowfish.interval()["high"] - release.blowfish.interval()["low"]).sort_values()
     assert {label.replace("\n", " ") for label in shown} == set(width.index[: len(shown)])
-    assert axes.get_xlabel() == "mean"
+    assert axes.get_xlabel() == "mean of age"
+    with pytest.raises(ArgumentError, match="shows something already"):
+        release.blowfish.plot(ax=axes)
 
 
 def test_names_at_a_bound_are_marked():
