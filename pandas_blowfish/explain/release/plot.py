@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,12 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
             stretch(axes, ROW * len(table.upright))
         return draw_heat(axes, table, note)
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
+    ends = None if shown == "count" else _declared(release, facts, verb, dates=dates)
     series = [
-        Series(name, codes[part], values[part], low[part], high[part])
+        Series(
+            *(name, codes[part], values[part], low[part], high[part]),
+            bounds=None if ends is None else (ends[0][part], ends[1][part]),
+        )
         for name, part in zip(names, parts, strict=True)
     ]
 
@@ -140,6 +145,25 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
     if len(series) > 1 and not axes.child_axes:
         legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
     return note
+
+
+def _declared(release: pd.DataFrame, facts: Facts, verb: str, *, dates: bool) -> tuple[Floats, Floats]:
+    """Return the least and the largest that each quantile or mean can be, NaN where none is held there."""
+    found = np.full((2, len(release)), np.nan)
+    if verb not in ("quantile", "mean") or dates or not facts["post"]:
+        return found[0], found[1]
+    last = release.index.get_level_values(-1)
+    for end, key, inside in ((0, "smallest_value", 1), (1, "largest_value", -1)):
+        if verb == "quantile":
+            stated = facts.get(key)
+            found[end] = stated if isinstance(stated, (int, float)) else np.nan
+            continue
+        columns, edges, rounding = facts["total_columns"], facts[key], facts["column_rounding"]
+        for column, edge, half in zip(columns, edges, rounding, strict=True):
+            own = np.asarray(last == column) if last.name == "column" else np.ones(len(release), dtype=bool)
+            if edge is not None:  # values are added up as the middles of their cells
+                found[end][own] = float(Fraction(edge) + inside * Fraction(half))
+    return found[0], found[1]
 
 
 def _together(release: pd.DataFrame, facts: Facts, level: Any) -> tuple[float, float, float]:

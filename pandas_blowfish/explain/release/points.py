@@ -111,16 +111,19 @@ def _of_column(series: list[Series], number: int) -> Series:
     value, low, high = (
         np.concatenate([getattr(one, end)[part] for _, one, part in own]) for end in ("value", "low", "high")
     )
-    return Series("", groups, value, low, high)
+    if any(one.bounds is None for one in series):
+        return Series("", groups, value, low, high)
+    least, most = (np.concatenate([(one.bounds or ())[end][part] for _, one, part in own]) for end in (0, 1))
+    return Series("", groups, value, low, high, (least, most))
 
 
 def _strip(axes: Any, one: Series, color: Any, *, told: bool) -> bool:
     """Draw points along the bottom, each in its row; return whether noise moved one to a bound."""
     at = one.cells.astype(float)
     axes.errorbar(one.value, at, xerr=one.errors, fmt="o", capsize=3, color=color)
-    for value, low, high, row in zip(one.value, one.low, one.high, at, strict=True):
+    for value, low, high, side, row in zip(one.value, one.low, one.high, one.sides, at, strict=True):
         if told:
-            words, given = words_of(value, low, high), {"ha": "center", "fontsize": "small"}
+            words, given = words_of(value, low, high, held=side != 0), {"ha": "center", "fontsize": "small"}
             axes.annotate(words, (value, row), (0, 6), textcoords="offset points", **given)
     axes.margins(x=0.3 if told else 0.08)
     return mark_bounds(axes, one.value, at, one.sides, color, sideways=True)
@@ -147,7 +150,8 @@ def _tell(axes: Any, series: list[Series]) -> None:
     for number, one in enumerate(series):
         by = (number - (len(series) - 1) / 2) * 0.4 / len(series)
         side = -1 if len(series) > 1 and number < len(series) / 2 else 1
-        for cell, value, low, high in zip(one.cells, one.value, one.low, one.high, strict=True):
+        answers = zip(one.cells, one.value, one.low, one.high, one.sides, strict=True)
+        for cell, value, low, high, held in answers:
             given = {"ha": "right" if side < 0 else "left", "va": "center", "fontsize": "small"}
-            at, words = (cell + by, value), words_of(value, low, high)
+            at, words = (cell + by, value), words_of(value, low, high, held=held != 0)
             axes.annotate(words, at, (7 * side, 0), textcoords="offset points", **given)

@@ -110,6 +110,27 @@ def test_means_that_noise_moves_to_a_bound_are_marked(asked, axes):
     assert "noise reached a bound" in axes.texts[-1].get_text().replace("\n", " ")
 
 
+def test_means_of_cells_have_their_middles_as_bounds(axes):
+    """A mean of steps of 0.5 ends at 0.25: it is marked as well, also in panels."""
+    fare = numeric_attribute("fare", "float", 0, 100, "0.5")
+    domain = Domain(
+        (fare, integers("age", 0, 99), values_attribute("sex", "category", ["F", "M"], nullable=False))
+    )
+    frame = pd.DataFrame({"fare": [0.0] * 50, "age": 0, "sex": "F"})
+    asked = frame.blowfish.protect(bf.Policy(domain), epsilon=10**4).blowfish
+    ends = {"fare": (0.25, 99.75), "age": (0, 99)}
+
+    many = [asked.groupby("sex").mean(["fare", "age"], epsilon="0.0001") for _ in range(8)]
+    held, release = max(
+        ((sum(value in ends[name] for (_, name), value in each["value"].items()), each) for each in many),
+        key=lambda pair: pair[0],
+    )
+    release.blowfish.plot(ax=axes)
+
+    marks = [line for panel in axes.child_axes for line in panel.lines if line.get_gid() == "blowfish bound"]
+    assert sum(len(line.get_xdata()) for line in marks) == held > 0
+
+
 def test_means_of_dates_lie_on_axes_of_dates(axes):
     """In panels too."""
     days = pd.date_range("2026-01-01", "2026-12-31", freq="1D")

@@ -17,6 +17,17 @@ def test_a_value_at_the_end_of_its_interval_is_at_a_bound():
     assert one.sides.tolist() == [-1, 0, 1, 0, 0]
 
 
+def test_values_have_declared_bounds():
+    """What lies at one is marked where its interval is wide: a sure value is there by itself."""
+    value, low = np.array([0.0, 0.0, 100.0, 0.25]), np.array([0.0, 0.0, 20.0, 0.0])
+    high, least = np.array([60.0, 0.5, 100.0, 40.0]), np.array([0.0, 0.0, 0.0, 0.25])
+
+    one = Series("", np.arange(4), value, low, high, (least, np.full(4, 100.0)))
+
+    assert one.sides.tolist() == [-1, 0, 1, -1]
+    assert words_of(0.25, 0.0, 40.0, held=True) == "0 to 40"
+
+
 def test_times_scales_answers_and_intervals():
     """By a number per cell, also where cells are in another order."""
     one = Series("", np.array([1, 0]), np.array([10.0, 20]), np.array([8.0, 18]), np.array([12.0, 22]))
