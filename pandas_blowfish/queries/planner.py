@@ -78,7 +78,7 @@ VERBS = {
     "cumhist": Verb(plan_cumhist, cumulative),
     "quantile": Verb(plan_quantile, quantile_frame),
     "range": Verb(plan_range),
-    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("nonnegative",)),
+    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("signed", "nonnegative")),
     "workload": Verb(plan_workload),
     "count": Verb(_plan_count),
     "sum": Verb(plan_sum, total_frame),
