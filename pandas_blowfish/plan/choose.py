@@ -31,6 +31,7 @@ def choose(
     query: Mapping[str, Any],
     strategy: str = "auto",
     kind: type[Plan] = Plan,
+    rows: int | None = None,
 ) -> Plan:
     """Return the plan of least expected squared error, or the one that was named.
 
@@ -41,17 +42,18 @@ def choose(
         query: The question as plain data, for the receipt.
         strategy: "auto" or a strategy's name.
         kind: What the plan is: under a promise beyond one record a kind of its own.
+        rows: The number of rows, where it is public and known: facts move no more records than that.
     """
     kind.require(policy)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
-    key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon)
+    key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon, rows)
     if key in _plans:
         _plans.move_to_end(key)
         return _plans[key]
 
-    prices = [each.price(policy) for each in asked]
+    prices = [each.price(policy).capped(rows) for each in asked]
     ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
@@ -69,7 +71,7 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind)
+    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind, rows)
     plan = kind(
         policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
     )
@@ -83,9 +85,12 @@ def _again(
     query: Mapping[str, Any],
     strategy: str,
     kind: type[Plan],
+    known: int | None,
     epsilon: Fraction,
+    rows: int | None = None,
 ) -> Plan:
-    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)
+    most = known if rows is None else rows
+    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind, rows=most)
 
 
 def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:

@@ -44,7 +44,7 @@ class Plan:
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
         price: What public facts cost: what one moved record may do, and how many move.
-        again: Plans the same question at another epsilon.
+        again: Plans the same question at another epsilon, or for a public number of rows besides.
     """
 
     policy: Policy
@@ -55,7 +55,7 @@ class Plan:
     asked: tuple[Question, ...]
     way: int
     price: Price
-    again: Callable[[Fraction], Plan]
+    again: Callable[..., Plan]
 
     @classmethod
     def require(cls, policy: Policy) -> None:
@@ -181,6 +181,10 @@ class Plan:
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
         return self.again(epsilon_of(epsilon))
+
+    def with_rows(self, rows: int | None) -> Plan:
+        """Return the plan for a table of so many rows, a public number: facts move no more records."""
+        return self if self.price.capped(rows) is self.price else self.again(self.epsilon, rows)
 
     def epsilon_for(self, rmse: Any = None, *, std: Any = None, distortion: Any = None) -> Fraction:
         """Return the smallest short decimal epsilon at which this question is planned accurately enough.

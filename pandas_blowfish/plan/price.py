@@ -31,11 +31,13 @@ class Price:
         policy: What one moved record may do: the policy itself while no fact is touched (with absolute and
             relative errors as the thresholds they are), else its closure.
         found: The rule for the number of moved records.
+        rows: The number of rows, where it is public and known: no more move.
     """
 
     stated: Policy
     policy: Policy
     found: MoveBound
+    rows: int | None = None
 
     @property
     def touched(self) -> bool:
@@ -90,6 +92,12 @@ class Price:
         far = f"neighbours differ by up to {self.moved:,} moved record{'s' * (self.moved > 1)}"
         return f"{named}: {far} ({self.found.rule}: {self.rule})"
 
+    def capped(self, rows: int | None) -> Price:
+        """Return the price for a table of so many rows, where their number is public; None: not known."""
+        if rows is None or not self.stated.rows_public or (found := self.found.capped(rows)) is self.found:
+            return self
+        return replace(self, found=found, rows=rows)
+
     @cached_property
     def costs(self) -> pd.DataFrame:
         """Return for each fact what it interacts with and how many records would move without it."""
@@ -100,7 +108,7 @@ class Price:
             )
             names = [self.stated.facts[other].text for other in together[:FEW]]
             left = [each for place, each in enumerate(self.stated.constraints) if place != number]
-            without = price_facts(self.stated.with_facts(left))
+            without = price_facts(self.stated.with_facts(left)).capped(self.rows)
             rows.append((fact.text, ", ".join(names), self.moved, without.moved, not without.touched))
         names = ["fact", "interacts with", "moved", "moved without it", "then free"]
         return pd.DataFrame(rows, columns=names).set_index("fact")

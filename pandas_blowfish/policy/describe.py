@@ -14,6 +14,7 @@ from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, as_threshold, c_of
+from pandas_blowfish.policy.missing import has_stand_in, joins_all
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy
@@ -91,9 +92,17 @@ def kept_of(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
     if kind == "full" and len(attributes) > 1:
         kept = "every combination of values from every other"
     if any(attribute.nullable for attribute in attributes):
-        open_ = secret.get("missing") == "public"
-        kept += "; whether it is missing is public" if open_ else "; whether it is missing too"
+        kept += "; " + missing_of(secret)
     return kept
+
+
+def missing_of(secret: Mapping[str, Any]) -> str:
+    """Return what a secret promises about missing values, in words."""
+    if joins_all(secret):
+        return "whether it is missing too"
+    if has_stand_in(secret):
+        return f"a missing value as if it were {one_line(secret['missing'], LONG)}"
+    return "whether it is missing is public"
 
 
 def neighbours_of(policy: Policy) -> str:

@@ -204,18 +204,26 @@ class Policy:
         return distance_between(self, record_of(a), record_of(b))
 
     @overload
-    def odds(self, a: Record, b: list[Any] | tuple[Any, ...], epsilon: Any) -> OddsTable: ...
+    def odds(
+        self, a: Record, b: list[Any] | tuple[Any, ...], epsilon: Any, *, prior: Any = None
+    ) -> OddsTable: ...
 
     @overload
-    def odds(self, a: Record, b: Record, epsilon: Any) -> Odds: ...
+    def odds(self, a: Record, b: Record, epsilon: Any, *, prior: Any = None) -> Odds: ...
 
-    def odds(self, a: Any, b: Any, epsilon: Any) -> Odds | OddsTable:
+    def odds(self, a: Any, b: Any, epsilon: Any, *, prior: Any = None) -> Odds | OddsTable:
         """Return how far releases of `epsilon` in all can move someone's odds between two records.
 
-        It reads in words. A list as `b` compares with each of its records; None is not being in the table,
-        where presence is secret.
+        It reads in words.
+
+        Args:
+            a: A record, as column -> value; None is not being in the table, where presence is secret.
+            b: Another, or a list of others to compare with one by one.
+            epsilon: What all releases together may lose.
+            prior: The probability that someone gave `a` before, against `b`; then `posterior` is the largest
+                that they can give it after.
         """
-        return odds_between(self, a, b, epsilon)
+        return odds_between(self, a, b, epsilon, prior)
 
     def plot(self, columns: Any = None, *, ax: Any = None, epsilon: Any = None, around: Any = None) -> Any:
         """Draw which values stay indistinguishable, of a column, of two, or of all, and return the Axes.

@@ -29,6 +29,7 @@ from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.margin import MARGINS, as_threshold, normalise_margin, ratio_ball
+from pandas_blowfish.policy.missing import fit_missing, joins_all, read_missing, stand_in
 
 MOST_GROUPED = 2 * 10**7  # cells whose groups are listed; those of a width are worked out
 
@@ -155,12 +156,12 @@ Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
 
 
-def full(step: Any = None, *, missing: str | None = None) -> Metadata:
+def full(step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect every pair of values: the bounded-DP promise, and the default.
 
     Args:
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> full(step=10)
@@ -175,7 +176,7 @@ def threshold(
     metric: str = "l1",
     scale: Mapping[str, Any] | None = None,
     *,
-    missing: str | None = None,
+    missing: Any = None,
 ) -> Metadata:
     """Protect values up to a distance `theta` apart.
 
@@ -185,7 +186,10 @@ def threshold(
         step: Width of a cell, in the column's own units.
         metric: "l1", "l2" or "linf", for joint distances on several columns.
         scale: Units for joint distances, such as km per degree: {"lat": 111.2, "lon": 71.5}.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: Of a column with missing values. "protected", the default: a missing value may be any other,
+            so that sums and cumulative counts need as much noise as under `full`. A declared value: it is
+            kept as if it were that value, from those within theta of it and from it. "public": it is
+            known to all which are missing.
 
     Examples:
         >>> threshold(5)
@@ -206,7 +210,7 @@ def threshold(
     return _metadata("threshold", step, missing, **extra)
 
 
-def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def absolute_error(k: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect values from being inferred to better than plus or minus `k`; no bounds are needed.
 
     Nobody can decide whether a value is within k of x or in the interval of the same width beside it. It is
@@ -215,7 +219,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> M
     Args:
         k: The error, in the column's own units; anything `pandas.Timedelta` takes for datetimes.
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> absolute_error(1000, step=1)
@@ -225,7 +229,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> M
     return _metadata("absolute_error", step, missing, k=distance(k, "k"))
 
 
-def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def relative_error(c: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect positive numbers from being inferred to better than a factor `c`; no bounds are needed.
 
     Nobody can decide if a value is between c y and y / c, or in the interval beside it, up to y / c^3. It is
@@ -234,7 +238,7 @@ def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> M
     Args:
         c: The factor, between 0 and 1: within 10% is 0.9.
         step: Width of a cell: of natural logarithms without bounds, of values with them.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> relative_error("0.9")
@@ -245,7 +249,7 @@ def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> M
     return _metadata("relative_error", step, missing, c=distance(c, "c"))
 
 
-def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def partition(groups: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect values of the same group from each other; the group itself is disclosed.
 
     Args:
@@ -253,7 +257,7 @@ def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> M
             `pandas.Interval` stands for its values), or a number: the width of even groups. For a
             joint secret the widths by column: {"lat": 0.5, "lon": 1}.
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
@@ -275,7 +279,7 @@ def public(step: Any = None) -> Metadata:
     return _metadata("public", step, None)
 
 
-def edges(pairs: Iterable[Any], step: Any = None, *, missing: str | None = None) -> Metadata:
+def edges(pairs: Iterable[Any], step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect just the listed pairs of values.
 
     Examples:
@@ -301,8 +305,7 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
         raise SecretError(
             attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
         )
-    if out.get("missing", "public") != "public":
-        raise SecretError(attribute.name, f"missing={out['missing']!r}", fix='leave it out, or say "public".')
+    out = fit_missing(out, attribute)
     if kind == "threshold":
         _theta(out, attribute)
         times = attribute.kind == "datetime"
@@ -333,18 +336,15 @@ def build(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     graph = _MAKERS[secret["secret"]][0](secret, attribute)
     if not attribute.nullable:
         return graph
-    open_missing = secret["secret"] == "public" or secret.get("missing") == "public"
-    return WithMissing(graph, joined=not open_missing)
+    return WithMissing(graph, joined=joins_all(secret), like=stand_in(secret, attribute))
 
 
-def _metadata(secret: str, step: Any, missing: str | None, **extra: Any) -> Metadata:
-    if missing not in (None, "public"):
-        raise ArgumentError("missing", f"unknown choice {missing!r}", allowed='None or "public"')
+def _metadata(secret: str, step: Any, missing: Any, **extra: Any) -> Metadata:
     out: dict[str, Any] = {"secret": secret, **extra}
     if step is not None:
         out["step"] = distance(step, "step")
     if missing is not None:
-        out["missing"] = missing
+        out["missing"] = read_missing(missing)
     return {"blowfish": out}
 
 
