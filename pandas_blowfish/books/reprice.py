@@ -87,10 +87,11 @@ def reprice_charges(
         Ensures:  every charge costs now at least what it has lost between neighbours under all facts; what
                   is not known closes the dataset.
         Because:  histograms of neighbours differ by at most `moved` moves along such pairs (no more than
-                  there are rows, where that is public), so the loss is at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
-                  that follows from others leaves the possible tables, and so the neighbours, as they were;
-                  where facts leave one table there are none, and what looks at columns that a marginal
-                  tells loses nothing (`price_of`). A cost never falls.
+                  there are rows, where that is public), so the loss is at most moved * closure. If no edge
+                  touches a fact neighbours are those of before; a fact that follows from others leaves the
+                  possible tables, and so the neighbours, as they were; where facts leave one table there
+                  are none, and what looks at columns that a marginal tells loses nothing (`price_of`). A
+                  cost never falls.
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:

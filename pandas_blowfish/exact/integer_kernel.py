@@ -213,7 +213,7 @@ def _completed(basis: Ints) -> Ints | None:
 
 
 def _enter(waiting: list[tuple[int, int, int, int]], kept: Ints, vector: Ints) -> Ints:
-    """Return the vectors with one more, whose sums with the others wait, but for those that cancel nothing."""
+    """Return the vectors with one more, whose sums with others wait, but for those that cancel nothing."""
     for sign in (1, -1):
         cancels = ((kept * vector) * sign < 0).any(axis=1)
         lengths = np.abs(vector + sign * kept).sum(axis=1).tolist()
@@ -226,13 +226,11 @@ def _part_of(vector: Ints, kept: Ints) -> Ints | None:
     """Return one of some vectors, or its opposite, that has the signs of another and is nowhere larger."""
     places = np.flatnonzero((np.abs(kept) <= np.abs(vector)).all(axis=1))
     signs = kept[places] * vector
-    same, turned = (signs >= 0).all(axis=1), (signs <= 0).all(axis=1)
-    found = np.flatnonzero(same | turned)
+    found = np.flatnonzero((signs >= 0).all(axis=1) | (signs <= 0).all(axis=1))
     if not len(found):
         return None
-    first = int(found[0])
-    part = kept[places[first]]
-    return np.asarray(part if same[first] else -part)
+    part = kept[places[found[0]]]
+    return np.asarray(part if (part * vector >= 0).all() else -part)
 
 
 def _irreducible(kept: Ints) -> Ints:

@@ -120,7 +120,9 @@ class Check:
         self._compare(step, random)
         argued = self.text == ARGUED and self.policy.chain is None
         lost = Fraction(0) if argued else self._lost(step, left, random)
-        known[self.policy, self.times, left] = lost  # plans do not change: the same one is not gone through again
+        known[self.policy, self.times, left] = (
+            lost  # plans do not change: the same one is not gone through again
+        )
         return lost
 
     def _lost(self, step: Round, left: Fraction, random: Random) -> Fraction:

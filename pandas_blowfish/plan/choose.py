@@ -71,7 +71,7 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind, rows)
+    again = partial(_again, tuple(asked), dict(query), strategy, kind, rows, policy)
     plan = kind(
         policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
     )
@@ -80,17 +80,20 @@ def choose(
 
 
 def _again(
-    policy: Policy,
     asked: Sequence[Question],
     query: Mapping[str, Any],
     strategy: str,
     kind: type[Plan],
     known: int | None,
+    stated: Policy,
     epsilon: Fraction,
+    *,
+    policy: Policy | None = None,
     rows: int | None = None,
 ) -> Plan:
+    """Return the same question at another epsilon, or under another policy, or for a number of rows."""
     most = known if rows is None else rows
-    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind, rows=most)
+    return choose(policy or stated, asked, epsilon, query=query, strategy=strategy, kind=kind, rows=most)
 
 
 def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:

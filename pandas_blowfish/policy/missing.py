@@ -1,4 +1,4 @@
-"""What a secret states about missing values: like every value, like one of them, or public. Never sees rows."""
+"""What a secret states about missing values: like any other, like one of them, or public. Never sees rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stand_in(secret: Mapping[str, Any], attribute: Attribute) -> int | None:
 
 
 def read_missing(missing: Any) -> Any:
-    """Return what is stated about missing values as plain data, or raise; which values exist is seen later."""
+    """Return what is stated about missing values as plain data, or raise where it can be no value."""
     if is_missing(missing) or isinstance(missing, (Mapping, list, tuple, set, frozenset)):
         raise ArgumentError("missing", "not a value", allowed=ALLOWED)
     return canonical_value(missing)
@@ -87,6 +87,8 @@ def _plain(attribute: Attribute, value: Any, cell: int) -> Any:
     if isinstance(attribute, Values):
         return canonical_value(attribute.values[cell])
     if attribute.kind == "datetime":
-        return attribute.show(attribute.place(value)) if isinstance(attribute, Grid) else canonical_value(value)
+        return (
+            attribute.show(attribute.place(value)) if isinstance(attribute, Grid) else canonical_value(value)
+        )
     number = exact(value)
     return int(number) if number.denominator == 1 else canonical_value(value)

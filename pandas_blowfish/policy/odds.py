@@ -175,7 +175,9 @@ class Odds:
             return ""
         one, two = _apart(self.first, self.second)
         before, after = (_percent(float(each)) for each in (self.prior, self.posterior))
-        return f" Who gave {one} a probability of {before} before, and {two} the rest, gives it {after} at most."
+        return (
+            f" Who gave {one} a probability of {before} before, and {two} the rest, gives it {after} at most."
+        )
 
     __repr__ = __str__
 
@@ -222,9 +224,10 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any, prior: Any = None
         Ensures:  whoever believes of the other rows, and of the columns left out, the same whichever of the
                   two records this row is, and knows the public facts, changes their odds by a factor of at
                   most exp(epsilon * distance); if these columns distinguish the two, it may be more.
-                  A probability p of the first, against the second, becomes at most p f / (p f + 1 - p), f being
-                  that factor. With a touched fact about the columns that differ that is claimed of tables that agree with
-                  all public columns and facts and differ in as few records as these allow.
+                  A probability p of the first, against the second, becomes at most p f / (p f + 1 - p), where
+                  f is that factor. With a touched fact about the columns that differ that is claimed of
+                  tables that agree with all public columns and facts and differ in as few records as
+                  these allow.
         Because:  the odds after are those before times the ratio of two mixtures over the rest, of the same
                   weights, each part of which is at most exp(epsilon) an edge. Counts that facts know are
                   linear, so the fewest changes that lead from one such table to another have no part that
@@ -298,9 +301,7 @@ def _absent(policy: Policy, a: Record, b: Record) -> int:
     return 1
 
 
-def _odds(
-    policy: Policy, first: Record, second: Record, epsilon: Fraction, prior: Fraction | None
-) -> Odds:
+def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction, prior: Fraction | None) -> Odds:
     if first is not None and second is not None and not (first or second):
         raise ArgumentError("records", "they name no column", allowed="a dict of column -> value")
     distance = distance_between(policy, first, second)

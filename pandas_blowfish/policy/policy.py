@@ -278,6 +278,13 @@ class Policy:
         secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
         return Policy(self.domain, secrets=secrets, constraints=constraints, **self._stated)
 
+    def with_missing(self, stated: Mapping[str, Any]) -> Policy:
+        """Return the same policy with another statement about the missing values of some columns."""
+        secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
+        for name, missing in stated.items():
+            secrets[name,] = {**secrets[name,], "missing": missing}
+        return Policy(self.domain, secrets=secrets, constraints=self.constraints, **self._stated)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
         parts = (self.domain, self.secrets, self.neighbors, self.presence, self.constraints, self.aggregates)

@@ -133,8 +133,13 @@ def _moves(secret: Mapping[str, Any], attribute: Attribute) -> set[tuple[int, in
         if _joined(secret, attribute, a, b):
             pairs.add((a, b))
     if attribute.nullable and secret["secret"] != "public" and secret.get("missing") != "public":
-        missing = attribute.cells
-        pairs |= {pair for cell in range(missing) for pair in ((cell, missing), (missing, cell))}
+        missing, like = attribute.cells, secret.get("missing")
+        if like in (None, "protected"):
+            partners = set(range(missing))
+        else:  # as if it were that value
+            own = attribute.code(like)
+            partners = {own} | {cell for cell in range(missing) if (own, cell) in pairs}
+        pairs |= {pair for cell in partners for pair in ((cell, missing), (missing, cell))}
     return pairs
 
 

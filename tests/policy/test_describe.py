@@ -138,7 +138,8 @@ def test_views_of_hostile_and_large_policies_are_short(name):
     assert "<script" not in shown
     assert "and 177 more" in text
     assert "more facts" in shown
-    assert len(describe(policy).splitlines()) == 1 + 201 + 40
+    assert "and 9,992 more groups" in text or len(text.splitlines()) < 60
+    assert len(describe(policy).splitlines()) == 1 + 201 + 40 + 10_000
 
 
 def test_a_column_without_bounds_is_said():

@@ -260,7 +260,7 @@ def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) 
 
 
 def _lost(lattice: Lattice, secret: Mapping[str, Any]) -> int:
-    """Return the largest weight that an evenly cut column's value has when it becomes missing along an edge."""
+    """Return the largest weight of a value that may become missing along an edge, in evenly cut cells."""
     if joins_all(secret):
         return lattice.largest
     ends = _like(lattice.attribute, secret)
@@ -297,7 +297,8 @@ def _check_unbounded(attribute: Attribute, secret: Mapping[str, Any], flow: int)
 def find_exits(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[int, int] | None:
     """Return the cells of least and of greatest value from which a row can leave, or change its group.
 
-    So can one that becomes missing, where that is like one value. None where these are all cells (the filter and its secrets do not speak of the column), or there are none.
+    So can one that becomes missing, where that is like one value. None where these are all cells (the filter
+    and its secrets do not speak of the column), or there are none.
     """
     seen = set(tally.domain.columns)
     block = next(block for block in policy.secrets if attribute.name in block)

@@ -1,4 +1,4 @@
-"""Cells some of whose columns may be missing: each is joined to every other, to those of one value, or to none.
+"""Cells some of whose columns may be missing: joined to every other, to those around one value, or to none.
 
 One graph for a column and for a joint block. Closed forms only, whatever graph joins the cells without
 missing values. Never sees rows.

@@ -159,7 +159,7 @@ class Groups(Moves):
         """Return the other cells of its group."""
         low, high = self._run(0, np.array([cell]))
         found = self._member(0, np.arange(low[0], high[0]))
-        return found[found != cell]
+        return np.asarray(found[found != cell])
 
     def _run(self, column: int, cells: Ints) -> tuple[Ints, Ints]:
         """Return where the group of each cell begins and ends, among its column's cells by group."""
@@ -232,7 +232,7 @@ class Window(Moves):
         rank = cell if self.order is None else int(np.flatnonzero(self.order == cell)[0])
         low, high = self.window(np.array([rank]))
         found = self._cell(np.arange(low[0], high[0] + 1))
-        return found[found != cell]
+        return np.asarray(found[found != cell])
 
     def _cell(self, rank: Ints) -> Ints:
         return rank if self.order is None else self.order[rank]
@@ -343,9 +343,7 @@ class Missing(Moves):
         like: Of one column, the cell it is as if it were: joined to what that is joined to, and to that.
     """
 
-    def __init__(
-        self, inner: Moves, nullable: Sequence[bool], secret: bool, like: int | None = None
-    ) -> None:
+    def __init__(self, inner: Moves, nullable: Sequence[bool], secret: bool, like: int | None = None) -> None:
         self.inner, self.nullable, self.secret = inner, np.array(nullable), secret
         self.partners = np.empty(0, dtype=np.int64)
         if like is not None:
