@@ -67,7 +67,7 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
     if answer is not None and (problem := clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
-    return price_facts(after).capped(rows) if after != before else None
+    return price_facts(after).cap(rows) if after != before else None
 
 
 def reprice_charges(
@@ -103,7 +103,7 @@ def reprice_charges(
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()
     for entry, cost in charges:
         paid = price_of(whole.stated, entry.body["columns"]) if "columns" in entry.body else whole
-        paid = paid.capped(whole.rows)
+        paid = paid.cap(whole.rows)
         if not paid.touched or not paid.found.count:
             continue
         if entry.body.get("closure") is None:

@@ -68,7 +68,7 @@ class MoveBound:
         """Tell whether the facts cost nothing: the promise is that of the edges alone."""
         return self.rule == UNTOUCHED
 
-    def capped(self, rows: int) -> MoveBound:
+    def cap(self, rows: int) -> MoveBound:
         """Return the bound for tables of a public number of rows: no more records move than there are.
 
         Proof note:

@@ -80,7 +80,7 @@ class Check:
         columns = plan.domain.columns
         found = bound_moves(policy) if policy.constraints else None
         if found is not None and rows is not None and policy.rows_public:
-            found = found.capped(rows)
+            found = found.cap(rows)
         if found is None or found.rule == UNTOUCHED:
             require_untouched(policy)
             edges, times = edges_of(policy, columns), 1

@@ -53,7 +53,7 @@ def choose(
         _plans.move_to_end(key)
         return _plans[key]
 
-    prices = [each.price(policy).capped(rows) for each in asked]
+    prices = [each.price(policy).cap(rows) for each in asked]
     ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved

@@ -20,8 +20,7 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
-from pandas_blowfish.plan.missing_cost import describe_missing
-from pandas_blowfish.plan.price import Price
+from pandas_blowfish.plan.price import Price, describe_missing
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.domain import Domain
@@ -185,7 +184,7 @@ class Plan:
 
     def with_rows(self, rows: int | None) -> Plan:
         """Return the plan for a table of so many rows, a public number: facts move no more records."""
-        return self if self.price.capped(rows) is self.price else self.again(self.epsilon, rows=rows)
+        return self if self.price.cap(rows) is self.price else self.again(self.epsilon, rows=rows)
 
     def epsilon_for(self, rmse: Any = None, *, std: Any = None, distortion: Any = None) -> Fraction:
         """Return the smallest short decimal epsilon at which this question is planned accurately enough.

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
 from pandas_blowfish.exact.instant import from_ns, span_text, stamp_index, to_ns
+from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import exact, number
 
 MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
@@ -380,6 +381,26 @@ class Unbounded(Attribute):
     def describe(self) -> str:
         """Return that there are no bounds."""
         return "any positive number" if self.log else "any number"
+
+
+def cell_of(attribute: Attribute, value: Any) -> int | None:
+    """Return the number of a value's cell, None for a missing one, or raise where it is none of the column.
+
+    Examples:
+        >>> cell_of(Unbounded("price", "float", False, Fraction(1, 10), log=True), 20)
+        29
+    """
+    if attribute.nullable and is_missing(value):
+        return None
+    if not isinstance(attribute, Unbounded):
+        return attribute.code(value)
+    try:
+        place = Fraction(to_ns(value, None)) if attribute.kind == "datetime" else exact(value, attribute.name)
+    except ArgumentError:
+        raise attribute.refuse(value) from None
+    if (attribute.kind == "integer" and place.denominator != 1) or (attribute.log and place <= 0):
+        raise attribute.refuse(value)
+    return log_cell(place, attribute.step) if attribute.log else (place / attribute.step).__floor__()
 
 
 def half_open(attribute: Attribute) -> bool:

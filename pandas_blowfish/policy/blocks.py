@@ -14,8 +14,7 @@ from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.domain import Domain, read_step
 from pandas_blowfish.policy.graph.joint import build_joint
 from pandas_blowfish.policy.graph.records import Block
-from pandas_blowfish.policy.missing import has_stand_in
-from pandas_blowfish.policy.secret import METRICS, build, fit, keys_of
+from pandas_blowfish.policy.secret import METRICS, build, fit, has_stand_in, keys_of
 
 Columns = tuple[str, ...]
 Secrets = dict[Columns, dict[str, Any]]

@@ -14,7 +14,7 @@ from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, as_threshold, c_of
-from pandas_blowfish.policy.missing import has_stand_in, joins_all
+from pandas_blowfish.policy.secret import has_stand_in, joins_all
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy

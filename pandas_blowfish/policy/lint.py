@@ -20,7 +20,7 @@ from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.blocks import thaw
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, as_threshold, c_of
-from pandas_blowfish.policy.missing import PROTECTED, PUBLIC
+from pandas_blowfish.policy.secret import PROTECTED, PUBLIC
 from pandas_blowfish.policy.serialise import dump_yaml
 
 if TYPE_CHECKING:
@@ -219,12 +219,10 @@ def _facts(policy: Policy) -> Iterator[Finding]:
 
 def _joint(policy: Policy, found: MoveBound) -> str:
     """Return what the joint table of several marginals would cost instead, where that is less; else ""."""
-    from pandas_blowfish.facts.declared import Marginal
-
     names = dict.fromkeys(name for fact in policy.facts for name in fact.columns)
     if len(policy.facts) < 2 or any(fact.condition is not None for fact in policy.facts):
         return ""
-    joint = policy.with_facts([Marginal(*names)]).move_bound
+    joint = policy.with_facts([type(policy.constraints[0])(*names)]).move_bound
     if joint.known or joint.moves >= found.moves:
         return ""
     return (

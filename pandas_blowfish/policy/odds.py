@@ -12,9 +12,9 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.markup import data_table, one_line, paragraph
-from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.attribute import Unbounded, cell_of
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
-from pandas_blowfish.policy.missing import cell_of, joins_all, stand_in
+from pandas_blowfish.policy.secret import joins_all, stand_in
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,12 +24,11 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import distance, is_span, span_ns, span_text
 from pandas_blowfish.exact.number import canonical, canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
+from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values, cell_of, is_missing
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.margin import MARGINS, as_threshold, normalise_margin, ratio_ball
-from pandas_blowfish.policy.missing import fit_missing, joins_all, read_missing, stand_in
 
 MOST_GROUPED = 2 * 10**7  # cells whose groups are listed; those of a width are worked out
 
@@ -154,6 +153,8 @@ __all__ += ["relative_error", "threshold"]
 
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
+PUBLIC, PROTECTED = "public", "protected"
+ALLOWED = '"public", "protected", or a declared value that missing ones are kept like'
 
 
 def full(step: Any = None, *, missing: Any = None) -> Metadata:
@@ -431,6 +432,59 @@ def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     except DeclaredValueError as error:
         raise SecretError(attribute.name, str(error), fix="edges join declared values.") from None
     return Explicit(attribute.cells, np.array(codes, dtype=np.int64).reshape(-1, 2))
+
+
+def joins_all(secret: Mapping[str, Any]) -> bool:
+    """Tell whether a secret joins missing cells to every other cell: unless it states something else."""
+    return secret["secret"] != "public" and secret.get("missing") in (None, PROTECTED)
+
+
+def has_stand_in(secret: Mapping[str, Any]) -> bool:
+    """Tell whether a secret keeps missing values as if they were one of the declared ones."""
+    return secret["secret"] != "public" and secret.get("missing") not in (None, PROTECTED, PUBLIC)
+
+
+def stand_in(secret: Mapping[str, Any], attribute: Attribute) -> int | None:
+    """Return the cell of the value that stands in for missing ones; None where none does."""
+    if not (has_stand_in(secret) and attribute.nullable):
+        return None
+    return cell_of(attribute, secret["missing"])
+
+
+def read_missing(missing: Any) -> Any:
+    """Return what is stated about missing values as plain data, or raise where it can be no value."""
+    if is_missing(missing) or isinstance(missing, (Mapping, list, tuple, set, frozenset)):
+        raise ArgumentError("missing", "not a value", allowed=ALLOWED)
+    return canonical_value(missing)
+
+
+def fit_missing(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
+    """Return a column's secret with its stand-in in one plain form, or raise where that is not declared."""
+    if secret.get("missing") in (None, PROTECTED, PUBLIC):
+        return dict(secret)
+    name, value = attribute.name, secret["missing"]
+    if secret["secret"] == "public":
+        raise SecretError(name, f"missing={value!r} in a public column", fix="leave it out.")
+    try:
+        cell = cell_of(attribute, read_missing(value))
+    except (ArgumentError, DeclaredValueError) as error:
+        raise SecretError(name, f"missing={value!r}: {error}", fix=f"missing= is {ALLOWED}.") from None
+    if cell is None or not attribute.nullable:
+        fix = "say nullable=True, or leave missing= out."
+        raise SecretError(name, f"missing={value!r}, and no value of it may be missing", fix=fix)
+    return {**secret, "missing": _plain(attribute, value, cell)}
+
+
+def _plain(attribute: Attribute, value: Any, cell: int) -> Any:
+    """Return a stand-in as it is written: 5, 5.0 and "5" are one."""
+    if isinstance(attribute, Values):
+        return canonical_value(attribute.values[cell])
+    if attribute.kind == "datetime":
+        return (
+            attribute.show(attribute.place(value)) if isinstance(attribute, Grid) else canonical_value(value)
+        )
+    number = exact(value)
+    return int(number) if number.denominator == 1 else canonical_value(value)
 
 
 _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], tuple[str, ...]]] = {

@@ -208,6 +208,29 @@ def test_never_below_the_truth(chunk):
     assert not failed, min(failed)[1]
 
 
+@pytest.mark.usefixtures("short_search")
+def test_never_more_than_all_rows():
+    """A plan for a public number of rows keeps its promise, also where facts alone would need far more."""
+    draw, capped, failed = np.random.default_rng(63_000), 0, []
+    for _ in range(250):
+        policy = random_policy(draw)
+        names, cells = list(policy.domain.columns), np.eye(policy.domain.size, dtype=int)
+        for rows in rows_for(policy):
+            plan = policy.plan.hist(names, strategy="identity", rows=rows)
+            paid = price_facts(policy).cap(rows)
+            capped += paid.found.rule == "rows"
+            assert plan.price.moved == paid.moved
+            assert not policy.presence or paid.found.rule != "rows"
+            truth, most = true_sensitivity(policy, cells, rows), moved_by(policy, rows)
+            if truth > plan.sensitivity or loss_of(policy, plan, rows, matrix_of(plan)) > plan.cost:
+                failed.append(told(policy, plan, rows, truth, plan.sensitivity))
+            if most > paid.records and paid.found.rule not in ("known", "kernel"):
+                failed.append(told(policy, plan, rows, f"{most} moved", paid.records))
+
+    assert capped > 50
+    assert not failed, min(failed)[1]
+
+
 def labelled_policy(draw):
     """Return a policy whose counts are disjoint under each public value, but not joined alike under all."""
     regions, size = [(2, 3), (3, 3), (2, 4), (3, 2)][int(draw.integers(4))]

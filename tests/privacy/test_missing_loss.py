@@ -93,7 +93,7 @@ def test_the_audit_finds_a_stand_in_that_is_ignored():
 
 
 def test_stand_ins_keep_sums_and_means_cheap():
-    """The sum changes by theta plus the stand-in at most, the mean as without missing values but for a count."""
+    """A sum changes by theta plus the stand-in at most; a mean as without missing values, but for a count."""
     spec = {"type": "integer", "min": 0, "max": 500, "nullable": True}
     found = {}
     for missing in ("protected", 0, 100, "public"):

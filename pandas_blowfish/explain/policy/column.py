@@ -18,8 +18,8 @@ from pandas_blowfish.explain.release.canvas import axes_of, entitle, ink
 from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, SecretGraph
-from pandas_blowfish.policy.missing import has_stand_in, joins_all
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all
 
 FEW = 24  # values up to which each is drawn with its edges
 DRAWN = 40  # values up to which listed pairs are

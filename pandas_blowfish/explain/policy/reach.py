@@ -22,8 +22,8 @@ from pandas_blowfish.policy.graph.joint import build_joint
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, matrix
-from pandas_blowfish.policy.missing import has_stand_in, joins_all, stand_in
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all, stand_in
 
 MOST = 4  # steps that are distinguished
 WHOLE = 60  # cells of a column that are always all drawn

@@ -31,8 +31,8 @@ from pandas_blowfish.policy.graph.joint import scale_of, theta_of
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.missing import has_stand_in, joins_all, stand_in
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all, stand_in
 
 Mask = NDArray[np.bool_]
 

@@ -4,7 +4,7 @@
 written independently of the graphs that plans are made with (`secret_graph`, `ball`, `offsets`, `cubes`,
 `missing`, `joint`, `records`) and must stay so: what those get wrong is found here. Shared with them is how a
 secret is read: the groups of a partition (`secret.group_cells`), the threshold of an error (`margin`) and
-the cell of a value (`missing.cell_of`).
+the cell of a value (`attribute.cell_of`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values, cell_of
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.graph.moves import (
     FAR,
@@ -36,7 +36,6 @@ from pandas_blowfish.policy.graph.moves import (
     Window,
 )
 from pandas_blowfish.policy.margin import RELATIVE, as_threshold, c_of
-from pandas_blowfish.policy.missing import cell_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.secret import group_cells, plain_groups
 
