@@ -55,7 +55,7 @@ class MoveBound:
 
     @property
     def known(self) -> bool:
-        """Tell whether the facts leave only one table, so that nothing is left to protect."""
+        """Return whether the facts leave only one table, so that nothing is left to protect."""
         return self.rule == KNOWN
 
     @property
@@ -65,7 +65,7 @@ class MoveBound:
 
     @property
     def free(self) -> bool:
-        """Tell whether the facts cost nothing: the promise is that of the edges alone."""
+        """Return whether the facts cost nothing: the promise is that of the edges alone."""
         return self.rule == UNTOUCHED
 
     def cap(self, rows: int) -> MoveBound:

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.policy.policy import Policy
@@ -54,7 +53,7 @@ def choose(
         return _plans[key]
 
     prices = [each.price(policy).cap(rows) for each in asked]
-    ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
+    ways = [way for way, each in enumerate(prices) if each.settled] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
 
@@ -71,29 +70,12 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, tuple(asked), dict(query), strategy, kind, rows, policy)
+    again = partial(choose, policy, tuple(asked), query=dict(query), strategy=strategy, kind=kind, rows=rows)
     plan = kind(
         policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
     )
     _keep(key, plan)
     return plan
-
-
-def _again(
-    asked: Sequence[Question],
-    query: Mapping[str, Any],
-    strategy: str,
-    kind: type[Plan],
-    known: int | None,
-    stated: Policy,
-    epsilon: Fraction,
-    *,
-    policy: Policy | None = None,
-    rows: int | None = None,
-) -> Plan:
-    """Return the same question at another epsilon, or under another policy, or for a number of rows."""
-    most = known if rows is None else rows
-    return choose(policy or stated, asked, epsilon, query=query, strategy=strategy, kind=kind, rows=most)
 
 
 def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:

@@ -44,7 +44,7 @@ class Plan:
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
         price: What public facts cost: what one moved record may do, and how many move.
-        again: Plans the same question at another epsilon, under another policy or for a number of rows.
+        again: Plans the same question at another epsilon, or for a public number of rows besides.
     """
 
     policy: Policy
@@ -94,7 +94,7 @@ class Plan:
         """Return the noise scale of every measured row; 0 for what is exact and free."""
         return self.measurement.scales
 
-    @property
+    @cached_property
     def call(self) -> str:
         """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
         return call_text(self.query, self.epsilon, self.asked[self.way].stated_matrix())

@@ -46,7 +46,7 @@ class Attribute(ABC):
     @property
     @abstractmethod
     def ordered(self) -> bool:
-        """Tell whether cell order means something."""
+        """Return whether cell order means something."""
 
     @property
     def size(self) -> int:
@@ -92,7 +92,7 @@ class Attribute(ABC):
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether one value is a null, however it is written: None, NaN, NA, NaT.
+    """Return whether one value is a null, however it is written: None, NaN, NA, NaT.
 
     Examples:
         >>> [is_missing(value) for value in (None, float("nan"), pd.NA, pd.NaT, Decimal("sNaN"), "nan")]
@@ -152,12 +152,12 @@ class Values(Attribute):
 
     @property
     def numeric(self) -> bool:
-        """Tell whether distances between values mean something."""
+        """Return whether distances between values mean something."""
         return self.kind in ("integer", "float", "datetime")
 
     @property
     def ordered(self) -> bool:
-        """Tell whether values rise in the order declared, or are an ordered category."""
+        """Return whether values rise in the order declared, or are an ordered category."""
         return self.ranked or self.kind == "bool" or (self.numeric and self._rising)
 
     @cached_property
@@ -254,7 +254,7 @@ class Grid(Attribute):
 
     @property
     def single(self) -> bool:
-        """Tell whether each cell is one whole number."""
+        """Return whether each cell is one whole number."""
         return self.kind == "integer" and self.step == 1
 
     def lows(self, count: int | None = None) -> NDArray[Any]:
@@ -404,7 +404,7 @@ def cell_of(attribute: Attribute, value: Any) -> int | None:
 
 
 def half_open(attribute: Attribute) -> bool:
-    """Tell whether ranges are [low, high) on cell edges, and not inclusive values."""
+    """Return whether ranges are [low, high) on cell edges, and not inclusive values."""
     return isinstance(attribute, Grid) and attribute.kind != "integer"
 
 

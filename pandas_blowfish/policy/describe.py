@@ -188,7 +188,7 @@ def list_parts(secret: Mapping[str, Any], most: int | None = FEW) -> list[str]:
 
 
 def _has_members(groups: Any) -> bool:
-    """Tell whether groups are listed by their values, and not by a width."""
+    """Return whether groups are listed by their values, and not by a width."""
     listed = groups.values() if isinstance(groups, Mapping) else groups or ()
     return any(isinstance(group, (tuple, list, Mapping)) for group in listed)
 

@@ -72,8 +72,9 @@ class Policy:
     constraints: tuple[Constraint, ...]
     aggregates: tuple[Aggregate, ...]
     chain: Markov | None
-    planner: ClassVar[Any] = None  # set by queries.planner, which policies may not import
-    painter: ClassVar[Any] = None  # set by explain.secrets, likewise
+    # hooks: upper layers, which a policy may not import, set them as the package is imported
+    planner: ClassVar[Any] = None  # `queries.planner` sets it: policy -> its verbs, `plan`
+    painter: ClassVar[Any] = None  # `explain.policy.picture` sets it: what `plot` draws by
 
     def __init__(
         self,
@@ -168,7 +169,7 @@ class Policy:
 
     @property
     def rows_public(self) -> bool:
-        """Tell whether the number of rows is the same in all neighbouring tables."""
+        """Return whether the number of rows is the same in all neighbouring tables."""
         return not self.presence
 
     @property
@@ -241,7 +242,7 @@ class Policy:
         return lint(self)
 
     def implies(self, other: Policy) -> bool:
-        """Tell whether every pair the other policy protects is protected here.
+        """Return whether every pair the other policy protects is protected here.
 
         Proof note:
             Requires: the same cells on both sides; with public facts, the same policy.

@@ -80,7 +80,7 @@ def group_cells(groups: Any, attribute: Attribute) -> NDArray[np.int64]:
 
 
 def is_grid(groups: Any) -> bool:
-    """Tell whether groups are widths by column name, the form of a joint partition."""
+    """Return whether groups are widths by column name, the form of a joint partition."""
     if not isinstance(groups, Mapping) or set(groups) == {"width"} or not groups:
         return False
     widths = [
@@ -91,7 +91,7 @@ def is_grid(groups: Any) -> bool:
 
 
 def is_width(groups: Any) -> bool:
-    """Tell whether plain groups are all of one width."""
+    """Return whether plain groups are all of one width."""
     return isinstance(groups, Mapping) and set(groups) == {"width"} and not _is_group(groups["width"])
 
 
@@ -435,12 +435,12 @@ def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
 
 
 def joins_all(secret: Mapping[str, Any]) -> bool:
-    """Tell whether a secret joins missing cells to every other cell: unless it states something else."""
+    """Return whether a secret joins missing cells to every other cell: unless it states something else."""
     return secret["secret"] != "public" and secret.get("missing") in (None, PROTECTED)
 
 
 def has_stand_in(secret: Mapping[str, Any]) -> bool:
-    """Tell whether a secret keeps missing values as if they were one of the declared ones."""
+    """Return whether a secret keeps missing values as if they were one of the declared ones."""
     return secret["secret"] != "public" and secret.get("missing") not in (None, PROTECTED, PUBLIC)
 
 

@@ -274,20 +274,20 @@ def pairs_of_closure(policy):
 
 
 def is_sparse(policy):
-    """Tell whether every pair of the closure lifts at most one known count and lowers at most one."""
+    """Return whether every pair of the closure lifts at most one known count and lowers at most one."""
     held = np.hstack([fact_cells(policy)[0], np.zeros((len(fact_cells(policy)[0]), 1), dtype=int)])
     changes = [held[:, b] - held[:, a] for a, b in pairs_of_closure(policy)]
     return all((change > 0).sum() <= 1 and (change < 0).sum() <= 1 for change in changes)
 
 
 def is_touched(policy):
-    """Tell whether an edge of the secret graph changes a known count; with presence each is."""
+    """Return whether an edge of the secret graph changes a known count; with presence each is."""
     held, edges = fact_cells(policy)[0], definition_edges(policy, policy.domain.columns)
     return policy.presence or any((held[:, a] != held[:, b]).any() for a, b in edges.tolist())
 
 
 def is_roomy(policy):
-    """Tell whether cells that the facts do not tell apart come at least in twos, by public values too."""
+    """Return whether cells that the facts do not tell apart come at least in twos, by public values too."""
     records = list(itertools.product(*(range(size) for size in policy.domain.shape)))
     public = [i for i, name in enumerate(policy.domain.columns) if name in policy.public_columns]
     held = fact_cells(policy)[0]

@@ -84,7 +84,7 @@ class Edges:
 
     @cached_property
     def few(self) -> bool:
-        """Tell whether every edge can be tried."""
+        """Return whether every edge can be tried."""
         count = self.count
         if count is None or count > FEW or any(moves.cells is None for _, moves in self.blocks):
             return False

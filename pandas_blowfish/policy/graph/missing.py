@@ -83,7 +83,7 @@ class WithMissing(SecretGraph):
         return own, np.setdiff1d(np.arange(self.size), own)
 
     def adjacent(self, a: int, b: int) -> bool:
-        """Tell whether two cells are joined; one with a missing value is joined to all or none."""
+        """Return whether two cells are joined; one with a missing value is joined to all or none."""
         one, two = self._inside(a), self._inside(b)
         if one is None or two is None:
             if self.like is None or a == b:
@@ -131,7 +131,7 @@ class WithMissing(SecretGraph):
         return top
 
     def contains(self, other: SecretGraph) -> bool:
-        """Tell whether both the solid cells' edges and those of missing values are here."""
+        """Return whether both the solid cells' edges and those of missing values are here."""
         if isinstance(other, WithMissing):
             if not self.inner.contains(other.inner):
                 return False
