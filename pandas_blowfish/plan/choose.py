@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -44,6 +44,7 @@ def choose(
         rows: The number of rows, where it is public and known: facts move no more records than that.
     """
     kind.require(policy)
+    asked, query = tuple(asked), dict(query)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
@@ -70,16 +71,19 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(choose, policy, tuple(asked), query=dict(query), strategy=strategy, kind=kind, rows=rows)
     plan = kind(
-        policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
+        policy,
+        epsilon,
+        best,
+        query,
+        lambda: [each for each, _ in build(True)],
+        asked,
+        way,
+        paid,
+        partial(choose, policy, asked, query=query, strategy=strategy, kind=kind, rows=rows),
     )
     _keep(key, plan)
     return plan
-
-
-def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:
-    return [each for each, _ in build(True)]
 
 
 def _keep(key: Any, plan: Plan) -> None:
