@@ -29,10 +29,7 @@ from pandas_blowfish.policy.policy import Policy
 
 SHORT = 128  # atoms up to which every strategy is searched by itself
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
-WHY_NOT = {
-    Dawa.name: "needs lines that no row can leave or change",
-    Inward.name: "needs a line that rows leave from within, such as missing values with a stand-in",
-}
+WHY_NOT = {Dawa.name: "needs lines that no row can leave or change"}
 
 
 class LineBuilder(Protocol):

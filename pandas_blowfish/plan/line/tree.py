@@ -434,11 +434,12 @@ class Inward(Tree):
     """The sum at or under each atom of a tree with its root in the middle of the atoms that rows can leave.
 
     Proof note:
-        Requires: no touched facts; no edge is listed, and none leads to another line.
+        Requires: no touched facts.
         Ensures:  privacy loss <= epsilon.
-        Because:  as `Tree`, with all scales those of the longest path: between the ends of each edge, or from
-                  an atom that can be left up to and over the root. Either side of the root is cut into blocks
-                  of a reach; of the atoms that one atom reaches, the furthest and the one before it have the
+        Because:  as `Tree`, which it is where edges are listed, lead to another line or leave from an end. Else
+                  all scales are those of the longest path: between the ends of each edge, or from an atom
+                  that can be left up to and over the root. Either side of the root is cut into blocks of a
+                  reach; of the atoms that one atom reaches, the furthest and the one before it have the
                   longest path, seen from either end.
         Checked:  tests/plan/line/test_tree_inward.py::test_loss_matches_enumeration
     """
@@ -448,16 +449,24 @@ class Inward(Tree):
 
     @classmethod
     def build(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Tree]:
-        """Yield the tree where rows leave from within one line; nothing elsewhere."""
-        del alone
-        plain = axis.listed is None and not len(axis.across) and len(axis.starts) == 1
-        inside = len(axis.away) and int(axis.away[0]) > 0 and int(axis.away[-1]) < axis.size - 1
-        if plain and inside and axis.size <= MAX_ATOMS:
-            yield cls(asked, axis, epsilon)
+        """Yield the tree where rows leave from within a line; elsewhere only if nothing else is asked for."""
+        found = cls(asked, axis, epsilon)
+        if alone or found.within:
+            yield found
+
+    @cached_property
+    def within(self) -> bool:
+        """Return whether rows leave from within a line that is one run, and from there alone."""
+        line, away = self.line, self.line.away
+        whole = line.listed is None and not len(line.across) and len(line.starts) == 1
+        inside = len(away) > 0 and int(away[0]) > 0 and int(away[-1]) < line.size - 1
+        return whole and inside and line.size <= MAX_ATOMS
 
     @cached_property
     def forest(self) -> Forest:
         """Return the tree that is measured: blocks of a reach on either side of the root."""
+        if not self.within:
+            return forest(self.line)
         reach, size = self.line.reach, self.line.size
         root = int(self.line.away[0] + self.line.away[-1]) // 2
         parent, red = np.arange(size), root
@@ -479,6 +488,8 @@ class Inward(Tree):
 
     @cached_property
     def _longest(self) -> Ints:
+        if not self.within:
+            return super()._longest
         atoms, reach, back = np.arange(self.line.size), self.line.reach, self._back
         ends = [reach, np.maximum(reach - 1, atoms), back, np.minimum(back + 1, atoms)]
         pairs = np.concatenate([np.column_stack([atoms, each]) for each in ends])
