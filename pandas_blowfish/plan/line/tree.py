@@ -437,7 +437,7 @@ class Inward(Tree):
         Requires: no touched facts.
         Ensures:  privacy loss <= epsilon.
         Because:  as `Tree`, which it is where edges are listed, lead to another line or leave from an end.
-                  Else all scales are those of the longest path: between the ends of each edge, or from an atom
+                  Else all scales are those of the longest path: between the ends of each edge, from an atom
                   that can be left up to and over the root. Either side of the root is cut into blocks of a
                   reach; of the atoms that one atom reaches, the furthest and the one before it have the
                   longest path, seen from either end.
