@@ -107,7 +107,8 @@ def plan_verb(
     elif "rows" in asked and asked["rows"] is None:
         asked["rows"] = known
     plan: Plan | WeakerPlan = VERBS[verb].plan(policy=policy, scope=scope, **asked)
-    return plan
+    stated = known if verb == "kmeans" else asked.get("rows", known)  # those of kmeans may be a guess
+    return plan.with_rows(stated) if isinstance(plan, Plan) else plan
 
 
 @specialise(Plan, Plan, epsilon=1)
