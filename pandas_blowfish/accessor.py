@@ -439,7 +439,7 @@ def protect(
         >>> import pandas_blowfish as bf
         >>> patients = bf.protect(bf.datasets.patients(1_000), bf.datasets.patients_policy(), epsilon=1)
         >>> patients.hist("age", epsilon="0.25").shape, patients.budget.remaining
-        ((100, 2), Fraction(3, 4))
+        ((100, 3), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
     stated |= {"outside": outside, "unit": unit}

@@ -19,7 +19,7 @@ from pandas_blowfish.plan.line.axis import LONG, LineGraph, wider_line
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.loss import EXACT, MANY, WorstCase
-from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM, OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, sparse_from, spread_runs
 from pandas_blowfish.plan.scales import Scales, fit_scales, row_variances
 from pandas_blowfish.plan.sensitivity import stays_exact
@@ -214,6 +214,18 @@ class Nested(OneTable):
         from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
 
         return solve_lines(self, values, post, known)
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are sums of whole noises, where nothing but prefix sums is measured."""
+        return SUM if self.nest.families == ["prefix"] and not self.line.exact.totals else ESTIMATE
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return the runs, their scales and what is exact, from which errors of ranges follow."""
+        from pandas_blowfish.plan.line.covariance import describe_runs  # here: it reads strategies
+
+        return describe_runs(self)
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return the loss over a graph that holds the edges of the line: by runs, or pair by pair."""

@@ -20,7 +20,7 @@ from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.shape.system import System
 
 LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
@@ -169,20 +169,25 @@ def solve_lines(
     noisy = _pinned(measurement.line, _positions(measurement, values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
     families = given.over(measurement.tally) if given else []
-    if not post and not families:
-        return Solved(asked.answers(noisy), (0.0, 0.0), most)
+    best, shown = noisy, noisy
     if families:
-        answers = without_dust(asked.answers(_agreed(measurement, noisy, families, positive=bool(post))))
-    else:
-        answers = asked.answers(_shaped(measurement, noisy))
-    answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
-    return moved_from(asked.answers(noisy), answers, most)
+        best, shown = _agreed(measurement, noisy, families, positive=bool(post))
+    elif post:
+        shown = _shaped(measurement, noisy)
+    answers = asked.answers(shown)
+    if families or post:
+        answers = without_dust(answers) if families else answers
+        answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
+    return Solved(answers, answers if shown is best else asked.answers(best), most)
 
 
 def _agreed(
     measurement: Nested | Tree | Dawa, noisy: Floats, families: list[Family], *, positive: bool
-) -> Floats:
-    """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
+) -> tuple[Floats, Floats]:
+    """Return unbiased cumulative counts, and those that agree with known sums and perhaps never fall.
+
+    The unbiased ones agree with what is known as far as that makes none of them vary more.
+    """
     known = [*families, _exact(measurement, noisy)]
     found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
@@ -193,7 +198,10 @@ def _agreed(
         spread = np.diff(positions, axis=1).ravel()
         spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
     counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
-    return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+    shown = np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+    if found is None:
+        return noisy, shown
+    return (found[0] if positive else shown), shown
 
 
 def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LONG, LineGraph
 from pandas_blowfish.plan.loss import MANY, WorstCase
-from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM, OneTable
 from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
 from pandas_blowfish.plan.scales import Scales, row_variances
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
@@ -427,6 +427,23 @@ class Tree(OneTable):
         from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
 
         return solve_lines(self, values, post, known)
+
+    @property
+    def row_scales(self) -> tuple[tuple[Fraction, ...], Ints]:
+        """Return the distinct scales of one line's rows, and which of them each row has."""
+        return self._scales.values, np.asarray(self._scales.codes, dtype=np.int64)
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are sums of whole noises, where no total is shared with other lines."""
+        return ESTIMATE if self.line.piece_exact.totals else SUM
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return the forest, its scales and what is exact, from which errors of ranges follow."""
+        from pandas_blowfish.plan.line.covariance import describe_tree  # here: it reads strategies
+
+        return describe_tree(self)
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return the loss over a graph that holds the edges of the line, pair by pair."""
