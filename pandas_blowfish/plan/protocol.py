@@ -248,7 +248,7 @@ class Strategy(Round, Protocol):
 
     @property
     def covariance(self) -> dict[str, Any] | None:
-        """Return how errors of counts along lines go together, as plain data; None where that is not known."""
+        """Return how errors of counts along lines go together, as plain data; None where not known."""
 
 
 class OneRound(OwnNoise):
@@ -256,8 +256,16 @@ class OneRound(OwnNoise):
 
     in_rounds = False
     tolerance = 1.0
-    noise_terms = ESTIMATE
-    covariance: dict[str, Any] | None = None
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are weighted sums of noises, of which just the variance is stated."""
+        return ESTIMATE
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return None: of sums of these answers only bounds of errors are known."""
+        return None
 
     def next_round(self: Any, values: Sequence[Ints]) -> Round | None:
         """Return this strategy, once."""

@@ -1,7 +1,7 @@
 """How errors of the counts along lines go together, as plain data: the exact error of any range of a release.
 
-A receipt holds what a strategy's `covariance` describes: what was measured, with which scales, and what is exact.
-`range_variances` reads it. Never sees rows. Lists are written as runs, [value, how often].
+A receipt holds what a strategy's `covariance` describes: what was measured, with which scales, and what is
+exact. `range_variances` reads it. Never sees rows. Lists are written as runs, [value, how often].
 """
 
 from __future__ import annotations

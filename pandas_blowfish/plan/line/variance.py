@@ -248,7 +248,7 @@ class Spread:
         return self._along(i, j, low, high, rest)
 
     def by_line(self, starts: Ints, stops: Ints) -> Floats:
-        """Return the variances of ranges on each line, 0 of empty ones; a single row where all lines are alike.
+        """Return the variances of ranges on each line, 0 of empty ones; one row where all lines are alike.
 
         Args:
             starts: The first atom of each range.

@@ -60,7 +60,7 @@ class Lines:
         return self.facts.get("covariance") is not None
 
     def errors(self, starts: Ints, stops: Ints) -> Floats:
-        """Return the standard errors of sums of cells start..stop-1, lines x ranges: exact, or at most these."""
+        """Return the standard errors of sums of cells start..stop-1, lines x ranges; or upper bounds."""
         if self.is_exact:
             many, size = len(self.positions), len(self.cells)
             with reading():
