@@ -229,7 +229,7 @@ def _delays():
 
 
 def test_an_empty_tail_and_a_mean_are_not_invented():
-    """Coarse bins, means and quantiles of many cells are unbiased, with the errors and intervals they state."""
+    """Coarse bins, means and quantiles of many cells are unbiased, with the errors that they state."""
     df, truth = _delays(), np.histogram(DELAYS, EDGES)[0]
     bins, stds, inside, means, tops = [], [], [], [], []
 
