@@ -1,4 +1,4 @@
-"""Record what the library answers today: `python tests/corpus/record.py [plans] [releases] [answers] [ledger]`.
+"""Record what the library answers today: `python tests/corpus/record.py [plans releases answers ledger]`.
 
 Run it when an answer is meant to change, and say in the commit which and why. The ledger is written with real
 noise, so each recording of it is another file; older files are worth keeping, for they must stay readable.
