@@ -1,11 +1,13 @@
 """How far shaping moves the sums of a histogram, and what it does to single counts, on seven datasets.
 
-Run: python benchmarks/shape_bias.py [--data DIRECTORY] [--runs N]. Counts of 4,096 cells get noise of scale
-2 / epsilon, as `hist` under `full()` with a public number of rows. Compared are the unshaped estimates, the nearest
-non-negative counts with the same total (`shape`, all that was done before), and `shape_sums`, coarse sums first.
+Run: python benchmarks/shape_bias.py [--data FILE] [--runs N]. Counts of 4,096 cells get noise of scale
+2 / epsilon, as `hist` under `full()` with a public number of rows. Compared are the unshaped estimates, the
+nearest non-negative counts with the same total (`shape`, all that was done before), and `shape_sums`, coarse
+sums first.
 
-Bias of the last 10, 25 and 50% of the cells is in standard errors of those sums, unshaped; squared errors of single
-counts are in variances of the noise; "worst" is the largest error of a single count, in standard errors.
+Bias of the last 10, 25 and 50% of the cells is in standard errors of those sums, unshaped; squared errors
+of single counts are in variances of the noise; "worst" is the largest error of a single count, in standard
+errors.
 """
 
 from __future__ import annotations
