@@ -254,10 +254,24 @@ def _shaped(measurement: Nested | Tree | Dawa, positions: Floats, left: Floats |
     elif isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
         weights = np.append(1.0, _inverted(every.variances(measurement.spread)[: line.size]))
-    alone = line.exact.alone.reshape(line.groups, -1)
-    return _agreeing(
-        line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
-    )
+    return _agreeing(line.exact.total_of, _rising(line, positions, weights), positions, line.starts)
+
+
+def _rising(line: LineGraph, positions: Floats, weights: Floats | None) -> Floats:
+    """Return cumulative counts that never fall: segments without an exact total are fitted with their neighbours.
+
+    Made non-negative one by one, many of them would add up to far more than was measured.
+    """
+    alone, shared = (each.reshape(line.groups, -1) for each in (line.exact.alone, line.exact.total_of >= 0))
+    known = alone | shared
+    begins = np.ones(known.shape, dtype=bool)
+    begins[:, 1:] = known[:, 1:] | known[:, :-1]
+    found = np.zeros_like(positions)
+    for pattern in np.unique(begins, axis=0):
+        rows = np.flatnonzero((begins == pattern).all(axis=1))
+        own = weights[rows] if weights is not None and weights.ndim > 1 else weights
+        found[rows] = monotone(positions[rows], line.starts[pattern], alone[rows][:, pattern], own)
+    return found
 
 
 def _inverted(spread: Floats) -> Floats:

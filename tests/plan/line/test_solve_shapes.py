@@ -223,3 +223,19 @@ def test_unshaped_counts_agree_with_known_sums():
         assert (each[7], each[:4].sum(), each.sum()) == pytest.approx((30, 9, 41))
     assert solved.answers.min() >= 0
     assert solved.unshaped.tolist() == plain.unshaped.tolist() == plain.answers.tolist()
+
+
+def test_many_empty_segments_do_not_add_up():
+    """Segments whose totals are secret are fitted together: the end of the curve stays where it was measured."""
+    domain = Domain((integers("x", 0, 599),))
+    policy = bf.Policy(domain, secrets={"x": bf.partition(10)}, presence=True)
+    plan = policy.plan.cumhist("x", epsilon="1/10")
+    counts, off = np.where(np.arange(600) < 30, 200, 0), []
+
+    for seed in range(15):
+        with bf.testing.replay(seed):
+            solved = plan.measurement.solve(_noisy(plan.measurement, counts), post=True)
+        off.append((solved.answers - np.cumsum(counts)) / plan.std)
+        assert (np.diff(solved.answers) >= -1e-9).all()
+
+    assert np.abs(np.mean(off, axis=0)[50:]).max() < 1.2
