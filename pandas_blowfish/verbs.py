@@ -86,9 +86,9 @@ class Verbs(ABC, Generic[Answer, Answers]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `count`, `std` and, unless `post` is False, `unshaped`: the unbiased estimate that the
-            count was shaped from, whose standard error `std` is. Its receipt is in `attrs["blowfish"]` and
-            at `.blowfish.receipt`. `exact` too, where counts may be exact.
+            A frame with `count`, `std` and, unless `post` is False, `unshaped`: the unbiased estimate that
+            the count was shaped from, whose standard error `std` is. Its receipt is in `attrs["blowfish"]`
+            and at `.blowfish.receipt`. `exact` too, where counts may be exact.
         """
         return self._ask("hist", locals())
 

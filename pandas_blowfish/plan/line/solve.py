@@ -258,7 +258,7 @@ def _shaped(measurement: Nested | Tree | Dawa, positions: Floats, left: Floats |
 
 
 def _rising(line: LineGraph, positions: Floats, weights: Floats | None) -> Floats:
-    """Return cumulative counts that never fall: segments without an exact total are fitted with their neighbours.
+    """Return cumulative counts that never fall; segments without an exact total are fitted together.
 
     Made non-negative one by one, many of them would add up to far more than was measured.
     """

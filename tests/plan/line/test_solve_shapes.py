@@ -226,7 +226,7 @@ def test_unshaped_counts_agree_with_known_sums():
 
 
 def test_many_empty_segments_do_not_add_up():
-    """Segments whose totals are secret are fitted together: the end of the curve stays where it was measured."""
+    """Segments whose totals are secret are fitted together: the curve ends where it was measured."""
     domain = Domain((integers("x", 0, 599),))
     policy = bf.Policy(domain, secrets={"x": bf.partition(10)}, presence=True)
     plan = policy.plan.cumhist("x", epsilon="1/10")
