@@ -75,11 +75,12 @@ def describe_runs(made: Nested) -> Record | None:
 
 def describe_tree(made: Tree) -> Record | None:
     """Return how errors of sums under the edges of a forest go together."""
-    atoms, (values, codes) = np.arange(made.line.size), made.row_scales
+    forest, scales = made.forest, made.line_scales
     own = np.full(made.line.size, -1, dtype=np.int64)
-    own[made.rows] = codes
-    found = {"of": "tree", "parents": to_runs(atoms - made.forest.parent), "scales": list(map(str, values))}
-    found |= {"codes": to_runs(own), "roots": to_runs(made.root_variances[:, made.forest.roots].ravel())}
+    own[made.rows] = scales.codes
+    found: Record = {"of": "tree", "scales": [str(scale) for scale in scales.values], "codes": to_runs(own)}
+    found["parents"] = to_runs(np.arange(made.line.size) - forest.parent)
+    found["roots"] = to_runs(made.root_variances[:, forest.roots].ravel())
     return _complete({**found, "steps": _steps(made)})
 
 
