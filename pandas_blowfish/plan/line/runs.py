@@ -169,7 +169,7 @@ class Nested(LineStrategy):
     @property
     def covariance(self) -> dict[str, Any] | None:
         """Return the runs, their scales and what is exact, from which errors of ranges follow."""
-        from pandas_blowfish.plan.line.covariance import describe_runs  # here: it reads strategies
+        from pandas_blowfish.plan.shape.covariance import describe_runs  # here: it reads strategies
 
         return describe_runs(self)
 

@@ -435,6 +435,6 @@ class Tree(LineStrategy):
     @property
     def covariance(self) -> dict[str, Any] | None:
         """Return the forest, its scales and what is exact, from which errors of ranges follow."""
-        from pandas_blowfish.plan.line.covariance import describe_tree  # here: it reads strategies
+        from pandas_blowfish.plan.shape.covariance import describe_tree  # here: it reads strategies
 
         return describe_tree(self)

@@ -138,7 +138,7 @@ class Identity(OneTable):
     @property
     def covariance(self) -> dict[str, Any] | None:
         """Return how errors go together: they are independent but for exact totals."""
-        from pandas_blowfish.plan.line.covariance import describe_cells  # here: lines need the strategies
+        from pandas_blowfish.plan.shape.covariance import describe_cells  # here: lines need the strategies
 
         return describe_cells(self)
 

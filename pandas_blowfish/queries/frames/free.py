@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.plan.line.covariance import range_variances, regroup
 from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.ordered_column import listed_bounds

@@ -7,8 +7,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.plan.line import covariance
-from pandas_blowfish.plan.line.covariance import from_runs, range_variances, regroup, to_runs
+from pandas_blowfish.plan.shape import covariance
+from pandas_blowfish.plan.shape.covariance import from_runs, range_variances, regroup, to_runs
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SIZE = 13

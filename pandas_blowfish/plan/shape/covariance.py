@@ -132,7 +132,7 @@ def range_variances(record: Mapping[str, Any], lines: int, size: int, starts: In
         Ensures:  exact variances; of estimates that also agree with public facts, at least theirs.
         Because:  they are those that the strategy plans such ranges with; conditioning on true sums by
                   least squares makes no linear estimate vary more.
-        Checked:  tests/plan/line/test_covariance.py::test_equals_dense_covariances
+        Checked:  tests/plan/shape/test_covariance.py::test_equals_dense_covariances
     """
     places = _places(record, size)
     low, high = places[starts], places[stops]
