@@ -49,7 +49,8 @@ from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Tables
+from pandas_blowfish.table_set import Tables
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares
 from pandas_blowfish.verbs import Verbs, specialise
 
 TAKEN = (
@@ -78,7 +79,7 @@ class BlowfishAccessor:
         >>> df = patients.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
         >>> ages = df.blowfish.hist("age", epsilon="0.25")
         >>> ages.shape, df.blowfish.budget
-        ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
+        ((100, 3), Budget(total=1, spent=1/4, remaining=3/4))
     """
 
     _kind: ClassVar[str | None] = None  # of the record that a frame of this role carries
