@@ -79,7 +79,7 @@ class BlowfishAccessor:
         >>> df = patients.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
         >>> ages = df.blowfish.hist("age", epsilon="0.25")
         >>> ages.shape, df.blowfish.budget
-        ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
+        ((100, 3), Budget(total=1, spent=1/4, remaining=3/4))
     """
 
     _kind: ClassVar[str | None] = None  # of the record that a frame of this role carries
@@ -440,7 +440,7 @@ def protect(
         >>> import pandas_blowfish as bf
         >>> patients = bf.protect(bf.datasets.patients(1_000), bf.datasets.patients_policy(), epsilon=1)
         >>> patients.hist("age", epsilon="0.25").shape, patients.budget.remaining
-        ((100, 2), Fraction(3, 4))
+        ((100, 3), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
     stated |= {"outside": outside, "unit": unit}

@@ -24,13 +24,15 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
-INTERVAL_FACTS = ("scale", "smallest_scale", "post", "lowest_shift", "highest_shift", "std_low", "std_high")
+UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
+INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
@@ -97,7 +99,22 @@ def facts_of(frame: pd.DataFrame) -> dict[str, Any]:
 
 def count_frame(plan: Plan, solved: Solved, facts: Mapping[str, Any]) -> pd.DataFrame:
     """Return the answers as a frame: `count`, `std`, the full declared domain, the receipt in attrs."""
-    return with_receipt({"count": solved.answers, "std": plan.std}, plan.index, facts)
+    return with_receipt(count_columns(solved, plan.std, facts), plan.index, facts)
+
+
+def count_columns(solved: Solved, std: Floats, facts: Mapping[str, Any], **more: Floats) -> dict[str, Floats]:
+    """Return the columns of released counts: `unshaped` is there where `count` is another number.
+
+    Args:
+        solved: The answers, and the estimates that they were shaped from.
+        std: The standard error of each estimate.
+        facts: Those of the receipt.
+        more: Columns between the two.
+    """
+    columns = {"count": solved.answers, "std": std, **more}
+    if facts["post"] is False and np.array_equal(solved.answers, solved.unshaped):
+        return columns
+    return {**columns, UNSHAPED: solved.unshaped}
 
 
 def with_receipt(
@@ -124,11 +141,13 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
-        Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`reach_of_sum`); of an estimate t is `widest` standard errors. A shaped count is
-                  max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
-                  the truth after adding s back, and a zero one means only that the noisy answer was at
-                  most s; a shaped sum is the unbiased one less a shift.
+        Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
+                  (`reach_of_sum`); of an estimate t is `widest` standard errors. Truth lies between 0
+                  and the public number of rows, so what is impossible is cut off, and an estimate
+                  that is impossible is moved to the nearest that is not. Releases of earlier versions keep
+                  no unshaped answers: a shaped count is max(0, noisy - s) with s between the receipt's
+                  shifts, so a positive one is within t of the truth after adding s back, and a zero
+                  one means only that the noisy answer was at most s.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame
@@ -146,7 +165,10 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
         return total_interval(facts, frame, level)
     if facts["verb"] == "quantile":
         return _around(facts, value, frame["std"], level)
-    return _bounds(facts, value.to_numpy(dtype=float), frame["std"].to_numpy(dtype=float), level)
+    std = frame["std"].to_numpy(dtype=float)
+    if is_shifted(facts):
+        return _shifted_bounds(facts, value.to_numpy(dtype=float), std, level)
+    return _bounds(facts, unshaped_of(frame, facts), std, level)
 
 
 def value_of(verb: Any) -> str:
@@ -169,7 +191,7 @@ def _usable(frame: pd.DataFrame) -> Facts:
         raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
     if value_of(facts["verb"]) == "value":
         return facts
-    if facts.get("derived") and facts["post"] and "from_cumulative" not in facts:
+    if is_shifted(facts) and facts.get("derived") and facts["post"] and "from_cumulative" not in facts:
         raise FrameError(
             "these answers are sums of counts that were shaped one by one",
             fix="ask a cumhist, or release the hist with post=False.",
@@ -184,14 +206,45 @@ def _usable(frame: pd.DataFrame) -> Facts:
     return facts
 
 
-def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
-    """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
-    noisy, plain = std > 0, _plain(facts)
+def is_shifted(facts: Facts) -> bool:
+    """Return whether a receipt is of a version that kept by how much answers were moved, not the unshaped."""
+    return "lowest_shift" in facts
+
+
+def unshaped_of(frame: pd.DataFrame, facts: Facts) -> Floats:
+    """Return the estimates that a release was shaped from; of one that was not shaped, the answers."""
+    if UNSHAPED in frame.columns:
+        return frame[UNSHAPED].to_numpy(dtype=float)
+    shown = value_of(facts["verb"])
+    if shown == "count" and facts["post"]:
+        raise FrameError(
+            f"the release has no column {UNSHAPED!r} any more", fix="ask it of the release as returned."
+        )
+    return frame[shown].to_numpy(dtype=float)
+
+
+def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high: the unshaped answer, or the nearest possible one, give or take."""
+    spread = _spread(facts, std, level)
+    spread += np.where(unshaped == np.rint(unshaped), 0.0, 1e-9 * np.maximum(np.abs(unshaped), 1.0))
+    spread *= std > 0
+    if not facts["post"] or facts["verb"] == "workload":  # sums with negative weights may be negative
+        return unshaped - spread, unshaped + spread
+    most = facts.get("largest_answer")
+    ends = (0.0, np.inf if most is None else most)
+    middle = np.where(std > 0, np.clip(unshaped, *ends), unshaped)
+    low, high = np.clip(middle - spread, *ends), np.clip(middle + spread, *ends)
+    return np.where(std > 0, low, middle), np.where(std > 0, high, middle)
+
+
+def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high of earlier versions: the unshaped answer is the shaped one and a shift."""
+    noisy, plain = std > 0, _terms(facts) == ONE
     spread = _spread(facts, std, level)
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = facts["lowest_shift"], facts["highest_shift"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
-    if not facts["post"] or facts["verb"] == "workload":  # sums with negative weights may be negative
+    if not facts["post"] or facts["verb"] == "workload":
         return low, high
     if plain:
         low = np.where(noisy & (count <= 0), 0.0, low)
@@ -200,10 +253,14 @@ def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Float
     return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
 
 
-def _plain(facts: Facts) -> bool:
-    """Return whether answers are counts with a noise each, moved by a shift."""
-    one_each = facts["proof"] in ("identity", "certified", "wasserstein")
-    return bool(one_each and facts["verb"] in ("hist", "count"))
+def _terms(facts: Facts) -> str:
+    """Return what an answer is off by, as the receipt states it; of earlier versions, as their proofs do."""
+    if "noise_terms" in facts:
+        return str(facts["noise_terms"])
+    if facts["proof"] in ("identity", "certified", "wasserstein"):
+        return ONE if facts["verb"] in ("hist", "count") and "derived" not in facts else ESTIMATE
+    whole = facts["proof"] in ("ordered", "tree") and "derived" not in facts
+    return SUM if whole and facts["verb"] != "workload" else ESTIMATE
 
 
 def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
@@ -212,15 +269,14 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
     """
     scale, finest = Fraction(facts["scale"]), Fraction(facts["smallest_scale"])
-    if _plain(facts) and "derived" not in facts:
+    terms, one = _terms(facts), variance(scale)
+    if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    one = variance(scale)
-    whole = facts["proof"] in ("ordered", "tree") and scale == finest and one > 0
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
     spread = widest(level) * std * rounding + 1
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
-    if "derived" in facts or not whole:
+    if terms != SUM or scale != finest or one <= 0:
         return spread
     many = std**2 / one
     for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():

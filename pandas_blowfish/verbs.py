@@ -86,8 +86,9 @@ class Verbs(ABC, Generic[Answer, Answers]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `count` and `std` (standard error before shape constraints), its receipt in
-            `attrs["blowfish"]` and at `.blowfish.receipt`; `exact` too, where counts may be exact.
+            A frame with `count`, `std` and, unless `post` is False, `unshaped`: the unbiased estimate that
+            the count was shaped from, whose standard error `std` is. Its receipt is in `attrs["blowfish"]`
+            and at `.blowfish.receipt`. `exact` too, where counts may be exact.
         """
         return self._ask("hist", locals())
 
@@ -113,7 +114,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
         Returns:
             A frame by value with `count` (never falling, ending at the row count where that is public),
-            `std`, and `cdf`, the share of the release's own total.
+            `std`, `cdf`, the share of the release's own total, and `unshaped`, the unbiased estimate.
         """
         return self._ask("cumhist", locals())
 

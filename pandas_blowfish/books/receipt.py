@@ -102,6 +102,11 @@ def _either(*of: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: any(each(value) for each in of)
 
 
+def _covariance(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(map(_text, value))
+    return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
@@ -131,7 +136,10 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
     "groups": "group_domains",
 }
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
-TECHNICAL = (*(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE), "count_scales")
+TECHNICAL = (
+    *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
+    *("count_scales", "noise_terms", "covariance"),
+)
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
     ("mean", "exponentials of logarithms"): "geomean",
@@ -140,7 +148,7 @@ TOTALS = ("sum", "mean", "logsum", "geomean")
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
-    *("highest_shift", "answers", "record_moves", "smallest_value", "largest_value"),
+    *("highest_shift", "answers", "record_moves", "smallest_value", "largest_value", "covariance"),
 )
 FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
@@ -165,6 +173,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
+    "noise_terms": (_text, "text"),
+    "covariance": (_covariance, "a record of scales and runs"),
     "labelled_by_column": (_flag, "true or false"),
     "public_counts": (_counts, "whole numbers by label"),
 }

@@ -19,7 +19,7 @@ from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, fe
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
-from pandas_blowfish.release import Facts, with_receipt
+from pandas_blowfish.release import Facts, count_columns, with_receipt
 from pandas_blowfish.table_set import Tables
 
 
@@ -53,11 +53,11 @@ def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> Tables:
     """Return one frame per table, keyed by its columns, each with the receipt of the whole release."""
     asked: Any = plan.asked[plan.way]
     cuts = np.cumsum(asked.answers)[:-1]
-    parts = zip(asked.asked, np.split(solved.answers, cuts), np.split(plan.std, cuts), strict=True)
+    split = {name: np.split(each, cuts) for name, each in count_columns(solved, plan.std, facts).items()}
     frames = Tables()
-    for key, (places, counts, std) in zip(_keys(plan, asked), parts, strict=True):
+    for number, (key, places) in enumerate(zip(_keys(plan, asked), asked.asked, strict=True)):
         record = {**facts, "table": [asked.domain.columns[place] for place in places]}
-        columns = {"count": counts, "std": std}
+        columns = {name: parts[number] for name, parts in split.items()}
         frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames
 

@@ -48,7 +48,7 @@ def test_a_flat_list_is_one_frame():
     assert isinstance(found, pd.DataFrame)
     assert found.index.names == ["sex", "age"]
     assert [key[0] for key in found.index[:5]] == ["M"] * 5
-    assert list(found.columns) == ["count", "std"]
+    assert list(found.columns) == ["count", "std", "unshaped"]
     assert (found.dtypes == "float64").all()
     truth = _rows().groupby(["sex", "age"]).size()
     for key, count in found["count"].items():

@@ -163,7 +163,7 @@ def test_boxes_are_the_truth_with_hardly_any_noise():
     assert ab.index.names == ["a", "b"]
     assert ga.index.names == ["g", "a", "t"]
     assert (ab.dtypes == "float64").all()
-    assert list(ab.columns) == ["count", "std"]
+    assert list(ab.columns) == ["count", "std", "unshaped"]
 
 
 def test_every_way_to_write_boxes():

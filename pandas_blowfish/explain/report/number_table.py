@@ -11,7 +11,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.markup import Html, element, join, one_line, safe
-from pandas_blowfish.release import Receipt, interval, value_of
+from pandas_blowfish.release import UNSHAPED, Receipt, interval, value_of
 from pandas_blowfish.spreadsheet import write_csv
 
 ROWS = 100  # of a table that are shown
@@ -36,7 +36,7 @@ def with_bounds(release: pd.DataFrame) -> pd.DataFrame:
 
 def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
     """Return the first rows of a release as a table."""
-    head = with_bounds(release.head(ROWS))
+    head = with_bounds(release.head(ROWS)).drop(columns=UNSHAPED, errors="ignore")  # for later questions
     labels = [str(name) if name is not None else "" for name in head.index.names]
     header = [element("th", safe(name, 60) or "", scope="col") for name in labels]
     header += [element("th", safe(name, 60), scope="col", class_="number") for name in head.columns]

@@ -15,6 +15,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.least_squares import find_corrections
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import shift_rows
 from pandas_blowfish.plan.scales import Scales, row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
@@ -425,6 +426,18 @@ class Tree(LineStrategy):
         child = np.flatnonzero(parent != np.arange(line.size))
         np.subtract.at(counts, parent[child], sums.T[child])
         return np.pad(np.cumsum(counts.T, axis=1), ((0, 0), (1, 0)))
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are sums of whole noises, where no total is shared with other lines."""
+        return ESTIMATE if self.line.piece_exact.totals else SUM
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return the forest, its scales and what is exact, from which errors of ranges follow."""
+        from pandas_blowfish.plan.shape.covariance import describe_tree  # here: it reads strategies
+
+        return describe_tree(self)
 
 
 MAX_ATOMS = 1 << 16  # of a line that is cut into blocks one by one, from within

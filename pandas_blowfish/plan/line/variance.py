@@ -247,6 +247,33 @@ class Spread:
             i, j, low, high, rest = _ascend(level, up, below, (i, j, low, high, rest))
         return self._along(i, j, low, high, rest)
 
+    def by_line(self, starts: Ints, stops: Ints) -> Floats:
+        """Return the variances of ranges on each line, 0 of empty ones; one row where all lines are alike.
+
+        Args:
+            starts: The first atom of each range.
+            stops: One past its last.
+        """
+        if (stops == starts).any():
+            some = stops > starts
+            inner = self.by_line(starts[some], stops[some])
+            found = np.zeros((len(inner), len(starts)))
+            found[:, some] = inner
+            return found
+        ranged, cuts, line = self.ranges(starts, stops), self.cuts(), self.nest.line
+        if not line.open:  # from one segment's edge to another's everything is exact
+            known = np.append(line.starts, line.size)
+            exact = np.isin(starts, known) & np.isin(stops, known)
+            return np.where(exact, 0.0, np.maximum(ranged.base, 0.0))[None]
+        if (cuts == cuts[:1]).all():
+            cuts = cuts[:1]
+        before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
+        last, after = ranged.last, np.minimum(ranged.first + 1, ranged.last)
+        less = ranged.low**2 * cuts[:, ranged.first] + ranged.high**2 * cuts[:, last]
+        less += np.where(ranged.first == last, 0.0, before[:, last] - before[:, after])
+        left = ranged.base - less
+        return np.where(left > 1e-12 * ranged.base, left, 0.0)
+
     def _along(self, i: Ints, j: Ints, low: Floats, high: Floats, rest: Floats) -> RangeVariances:
         """Combine the parts of ranges in blocks i and j with the chain of prefixes."""
         chain, parent = self.chain, self.nest.blocks.parent

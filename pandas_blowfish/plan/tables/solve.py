@@ -16,7 +16,9 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.shape.agree import agree, settle_counts
+from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.shape.agree import agree
+from pandas_blowfish.plan.shape.coarse import shape_sums
 from pandas_blowfish.plan.shape.nonnegative import (
     EASE,
     MAX_SUMS,
@@ -29,7 +31,7 @@ from pandas_blowfish.plan.shape.nonnegative import (
     settle,
 )
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual
 
@@ -38,37 +40,33 @@ if TYPE_CHECKING:
 
 
 def solve_counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
-    """Return counts of bins from the noisy ones, that agree with exact totals and known sums."""
+    """Return counts of bins from the noisy ones, that agree with exact totals and known sums.
+
+    Unshaped counts are the noisy ones less what they are too much together, which is taken from all alike.
+    """
     size, parts = len(measurement.index), measurement.parts
     noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
     families = given.over(measurement.tally) if given else []
+    known, free = [*families, Family(parts.total_of, totals)], (~parts.alone).astype(np.float64)
+    unshaped = noisy
     if families:
-        exact = Family(parts.total_of, totals)
-        return _known(noisy, [*families, exact], parts.alone, positive=bool(post))
-    if post:
-        out = shape(noisy, parts.total_of, totals)
-        out.counts[parts.alone] = noisy[parts.alone]
-        return Solved(out.counts, out.shift)
-    inside = parts.total_of >= 0
-    if not inside.any():
-        return Solved(noisy, (0.0, 0.0))
-    sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
-    gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
-    shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
-    return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
-
-
-def _known(noisy: Floats, families: list[Family], alone: Mask, *, positive: bool) -> Solved:
-    """Return counts that agree with known sums.
-
-    A count is its noisy answer less a shift, or 0 where that is not above it: shifts are told for the counts
-    that are not settled by what is known, 0 among them.
-    """
-    counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
-    moved = noisy - counts
-    open_ = ~alone & np.isnan(settle_counts(families, len(noisy)))
-    low = moved[open_ & (counts > 0)] if positive else moved[open_]
-    return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
+        unshaped = without_dust(agree(noisy, known, positive=False, spread=free))
+    elif len(totals):
+        inside = parts.total_of >= 0
+        sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
+        gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
+        unshaped = noisy - np.where(inside, gaps[parts.total_of], 0.0)
+    if not post or measurement.scale == 0:
+        return Solved(unshaped, unshaped)
+    shaped, moving = unshaped.copy(), ~parts.alone
+    own = variance(measurement.scale)
+    shaped[moving] = shape_sums(unshaped[moving], parts.total_of[moving], totals, own)
+    if families:
+        spread = free * (
+            shaped + max(1.0, float(shaped.mean()))
+        )  # large counts move more, and small ones too
+        shaped = without_dust(agree(shaped, known, positive=True, spread=spread))
+    return Solved(shaped, unshaped)
 
 
 Places = tuple[int, ...]
@@ -250,7 +248,7 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
         }
     if positive and not one:
         tables = _lifted(measurement, tables, held, known)
-    return moved_from(before, without_dust(question.list_answers(tables)), most)
+    return Solved(without_dust(question.list_answers(tables)), before, most)
 
 
 def _split(measurement: Residual, values: Ints) -> tuple[list[Source], dict[Places, Floats]]:

@@ -18,6 +18,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened, is_name
@@ -59,6 +60,7 @@ def answer(
     known = Given.of(plan.policy, source.dataset.binding["rows"])
     solved = plan.measurement.solve(measured.values, post=post, known=known or None)
     facts = _plan_facts(plan, source.dataset.binding["rows"], solved)
+    facts |= _error_facts(plan, conditioned=bool(known))
     return build(plan, solved, describe_release(plan, measured, source, post=post, **facts))
 
 
@@ -164,14 +166,24 @@ def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
         "std_low": float(plan.std[plan.std > 0].min(initial=math.inf)) if (plan.std > 0).any() else 0.0,
         "std_high": float(np.nan_to_num(plan.std).max(initial=0.0)),
         "smallest_scale": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
-        "lowest_shift": solved.shift[0],
-        "highest_shift": solved.shift[1],
         "largest_answer": solved.most,
         **_known(plan, rows),
         "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
         "record_moves": plan.price.moved,
         "price_rule": plan.price.rule if plan.policy.constraints else None,
     }
+
+
+def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
+    """Return the law of the unshaped answers' errors, and how those of counts along a line go together.
+
+    Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
+    """
+    terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    if plan.query["verb"] not in ("hist", "cumhist"):
+        return terms
+    covariance = plan.measurement.covariance
+    return terms if covariance is None else {**terms, "covariance": covariance}
 
 
 def _known(plan: Plan, rows: int) -> dict[str, Any]:
