@@ -417,8 +417,8 @@ def protect(
     """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
 
     Rows outside the declared domain are looked for here, once; a release counts such rows nowhere and never
-    fails because of one. Every table is sealed by how often its cells occur, whatever the order of rows (in
-    pandas their order is checked besides): a dataset may be protected in pandas today and in another engine
+    fails because of one. Every table is sealed by how often its cells occur, whatever the order of rows (but
+    for those of a chain, `bf.Markov`): a dataset may be protected in pandas today and in another engine
     tomorrow, on one budget. Each release first counts the columns it reads once more, to see that they are
     still those (`StaleFrameError`).
 

@@ -220,6 +220,8 @@ class StaleFrameError(FrameError):
         self.dataset, self.what = dataset, what
         fix = "release from the frame protect() returned; to ask about some of its rows "
         fix += "use .where() rather than filtering; other rows are another dataset with its own name."
+        if "same rows in another order" in what:
+            fix = "the policy's chain is about rows in order of time: put them back into that order."
         super().__init__(f"{what} not what was sealed as dataset {dataset!r}", fix=fix)
 
 
