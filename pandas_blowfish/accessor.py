@@ -50,7 +50,7 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Tables
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.verbs import Verbs, call_error, check_call, specialise
 
 TAKEN = (
     "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
@@ -112,6 +112,7 @@ class BlowfishAccessor:
 class Rows(BlowfishAccessor, Generic[Bound]):
     """Rows that can be protected."""
 
+    @check_call
     def protect(
         self,
         policy: Any,
@@ -265,13 +266,13 @@ def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFra
     def asked(*given: Given.args, **named: Given.kwargs) -> pd.DataFrame:
         try:
             signature.bind(*given, **named)
-        except TypeError:
+        except TypeError as error:
             if "epsilon" in named or (given[1:] and not named):
                 raise NotProtectedError("release") from None
             if named.keys() & {"strategy", "post", "name"}:
                 problem = "an earlier release is asked, nothing is measured"
                 raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
-            raise
+            raise call_error(question.__name__, signature, named, error) from None
         return question(*given, **named)
 
     return asked
@@ -404,6 +405,7 @@ def of(frame: pd.DataFrame) -> AnyFrame:
 pd.api.extensions.register_dataframe_accessor("blowfish")(of)  # type: ignore[type-var]  # no class
 
 
+@check_call
 def protect(
     frame: Any,
     policy: Any,

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.queries.ordered_column import listed_bounds
 from pandas_blowfish.queries.quantile import frame_of, shares_of
@@ -117,9 +117,11 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
         edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
         edges = np.append(edges, _end(lines.cells, list(bins)[-1]))
     else:
-        raise ArgumentError(
-            "bins", "not bins", allowed="a number of bins, or a list of edges of released cells"
-        )
+        number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+        problem = f"{bins} bins of {size:,} released cells" if number else ""
+        problem = problem or f"a {type(bins).__name__} is neither a number nor a list of two or more edges"
+        allowed = f"1 to {size:,}, or a list of edges of released cells"
+        raise ArgumentTypeError("bins", problem, allowed=allowed)
     if (np.diff(edges) <= 0).any():
         raise ArgumentError("bins", "an edge repeats or falls", allowed="rising edges")
     return _counts(
