@@ -37,7 +37,7 @@ from pandas_blowfish.errors import (
     NotReleasedError,
     WrongRoleError,
 )
-from pandas_blowfish.explain.glance import frame_html, frame_text
+from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames import free
@@ -78,7 +78,7 @@ class BlowfishAccessor:
         >>> df = patients.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
         >>> ages = df.blowfish.hist("age", epsilon="0.25")
         >>> ages.shape, df.blowfish.budget
-        ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
+        ((100, 2), Budget(total=1, spent=0.25, remaining=0.75))
     """
 
     _kind: ClassVar[str | None] = None  # of the record that a frame of this role carries
@@ -285,6 +285,12 @@ class ReleasedFrame(BlowfishAccessor):
     """
 
     _kind = "release"
+
+    def __repr__(self) -> str:
+        return release_text(self._frame)
+
+    def _repr_html_(self) -> str:
+        return release_html(self._frame)
 
     @property
     def receipt(self) -> Receipt:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError, ReceiptError
 from pandas_blowfish.release import Receipt, receipt_of
-from pandas_blowfish.spreadsheet import FORMULA, write_csv
+from pandas_blowfish.spreadsheet import FORMULA, label_texts, write_csv
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
 NEEDS = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}  # the package, and the extra
@@ -115,7 +115,8 @@ def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any],
             labels = frame.index.to_frame(index=False)
             for column in labels.columns:
                 if not pd.api.types.is_numeric_dtype(labels[column]):  # Excel knows no intervals or zones
-                    labels[column] = labels[column].astype(str)
+                    shown = label_texts(pd.Index(labels[column])).tolist()
+                    labels[column] = [str(each) if each == each else None for each in shown]
             table = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
             table.to_excel(book, sheet_name=sheet, index=False)
             facts = pd.Series(dict(_cells(receipt)), name="value")

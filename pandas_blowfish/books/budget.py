@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from pandas_blowfish.errors import EpsilonError
+from pandas_blowfish.markup import short
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
 LARGEST = BITS = 14_000  # bits of a number, or of its denominator: Python writes no longer ones
@@ -34,7 +35,8 @@ class Budget:
 
     def __repr__(self) -> str:
         closed = "" if self.closed is None else f", closed={self.closed!r}"
-        return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining}{closed})"
+        total, spent, left = map(short, (self.total, self.spent, self.remaining))
+        return f"Budget(total={total}, spent={spent}, remaining={left}{closed})"
 
     def _repr_html_(self) -> str:
         return str(type(self).view(self))

@@ -154,7 +154,7 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
     """Return ranges as runs of cells start..stop-1.
 
     Whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
-    [low, high) on cell edges; None is the end of the domain.
+    [low, high) on cell edges, where a date as the upper end holds its day; None is the end of the domain.
     """
     _check_closed(attribute, bounds)
     whole = _whole_numbers(bounds)
@@ -164,7 +164,7 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
         starts, stops = whole[:, 0] - int(attribute.low), whole[:, 1] - int(attribute.low) + 1
     else:
         pairs, lows, highs = listed_bounds(bounds), dict[Any, int](), dict[Any, int]()
-        low_of, high_of = partial(low_cell, attribute), partial(high_cell, attribute)
+        low_of, high_of = partial(low_cell, attribute), partial(high_cell, attribute, dates=True)
         starts = np.array([0 if low is None else _once(lows, low_of, low) for low, _ in pairs])
         last = attribute.cells
         stops = np.array([last if high is None else _once(highs, high_of, high) for _, high in pairs])
