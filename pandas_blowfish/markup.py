@@ -110,7 +110,7 @@ def digits(value: float, most: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def rounded(value: float, error: float, *, whole: bool = False) -> str:
+def round_to(value: float, error: float, *, whole: bool = False) -> str:
     """Return a number with the digits that its error supports, two of the error's own.
 
     Args:
@@ -119,10 +119,10 @@ def rounded(value: float, error: float, *, whole: bool = False) -> str:
         whole: Whether it is a count, of which no part is shown.
 
     Examples:
-        >>> rounded(2989.09915, 53.3, whole=True), rounded(10.90085, 2.8, whole=True), rounded(10.90085, 0.28)
-        ('2,989', '11', '10.90')
-        >>> rounded(298_912.3, 5_300, whole=True), rounded(10.90085, 0.0)
-        ('298,900', '10.90085')
+        >>> round_to(2989.09915, 53.3, whole=True), round_to(10.90085, 2.8, whole=True)
+        ('2,989', '11')
+        >>> round_to(298_912.3, 5_300, whole=True), round_to(10.90085, 0.28), round_to(10.90085, 0.0)
+        ('298,900', '10.90', '10.90085')
     """
     if not math.isfinite(value):
         return "not known" if value != value else str(value)
@@ -186,13 +186,13 @@ def _dates_of(cell: Any) -> str:
     return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
-def number_text_of(value: Any, error: Any, *, whole: bool = False) -> str:
+def show_number(value: Any, error: Any, *, whole: bool = False) -> str:
     """Return a released number, instant or span with the digits that its error supports.
 
     Examples:
-        >>> number_text_of(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("7h32m"))
+        >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("7h32m"))
         '2013-07-06 12:14'
-        >>> number_text_of(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("2D")), number_text_of(True, 1.0)
+        >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("2D")), show_number(True, 1.0)
         ('2013-07-06', 'True')
     """
     if isinstance(value, pd.Timestamp):
@@ -202,7 +202,7 @@ def number_text_of(value: Any, error: Any, *, whole: bool = False) -> str:
     if isinstance(value, pd.Timedelta):
         return span_words(float(value.as_unit("ns").value))
     if isinstance(value, float):
-        return rounded(value, error if isinstance(error, float) else 0.0, whole=whole)
+        return round_to(value, error if isinstance(error, float) else 0.0, whole=whole)
     return cell_name(value)
 
 
@@ -227,22 +227,22 @@ def read_numbers(release: pd.DataFrame) -> pd.DataFrame:
         values = release[column].tolist()
         if column == "std":
             text = [
-                digits(each, 2) if isinstance(each, float) else number_text_of(each, each) for each in values
+                digits(each, 2) if isinstance(each, float) else show_number(each, each) for each in values
             ]
         elif column in WITH_ERRORS:
             pairs = zip(values, errors, strict=True)
-            text = [number_text_of(value, error, whole=counts) for value, error in pairs]
+            text = [show_number(value, error, whole=counts) for value, error in pairs]
         else:
             text = [digits(each) if isinstance(each, float) else cell_name(each) for each in values]
         found[str(column)] = text
     return pd.DataFrame(found)
 
 
-def call_shown(call: object) -> str:
+def show_call(call: object) -> str:
     """Return a call with its epsilon as a decimal, where that says the same, and without the defaults.
 
     Examples:
-        >>> call_shown("hist('sex', strategy='auto', epsilon='1/10')"), call_shown("count(epsilon='1/3')")
+        >>> show_call("hist('sex', strategy='auto', epsilon='1/10')"), show_call("count(epsilon='1/3')")
         ("hist('sex', epsilon=0.1)", "count(epsilon='1/3')")
     """
 

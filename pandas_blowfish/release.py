@@ -61,7 +61,7 @@ class Receipt(dict[str, Any]):
         """Return its facts, grouped as a reader asks: the question, its cost, the noise, ..."""
         return self._grouped(translate(self))
 
-    def shown(self) -> dict[str, dict[str, Any]]:
+    def show_parts(self) -> dict[str, dict[str, Any]]:
         """Return `parts` as people read them: decimals, in the columns' own units, typical errors."""
         with reading():
             return self._grouped(show_facts(read_receipt(self)))
@@ -85,7 +85,7 @@ class Receipt(dict[str, Any]):
     def _views(self) -> dict[str, dict[str, Any]]:
         """Return what a view shows: of an edited receipt its parts as they stand."""
         try:
-            return self.shown()
+            return self.show_parts()
         except ReceiptError:
             return self.parts()
 
@@ -150,10 +150,20 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """
     widest(level)  # refuses what is no probability, whatever the frame
     with reading():
-        low, high = _ends(frame, _usable(frame), level)
+        facts = _usable(frame)
+        low, high = _ends(frame, facts, level)
+        if value_of(facts["verb"]) == "count":
+            low, high = _whole_ends(low, high)
         bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
     return bounds
+
+
+def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the whole numbers that an interval of counts begins and ends with, which are all it can hold."""
+    first, last = np.ceil(low - 1e-9) + 0.0, np.floor(high + 1e-9) + 0.0
+    empty = first > last  # no whole number is in it: the next ones are around it
+    return np.where(empty, last, first), np.where(empty, first, last)
 
 
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:

@@ -28,13 +28,20 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
         if not pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "mM":
             table.isetitem(place, [escape(each) for each in column])
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
-    plain = [level if level.dtype.kind in "iubmM" else label_texts(level).map(escape) for level in levels]
+    plain = [level if level.dtype.kind in "iubmM" else _labels(level) for level in levels]
     names = [escape(name) for name in frame.index.names]
     if len(plain) == 1:
         table.index = plain[0].rename(names[0])
     else:
         table.index = pd.MultiIndex.from_arrays(plain, names=names)
     return table
+
+
+def _labels(level: pd.Index[Any]) -> pd.Index[Any]:
+    """Return the labels of a level as texts that no spreadsheet runs, numbers as they are."""
+    shown = label_texts(level)
+    plain: pd.Index[Any] = pd.Index([escape(each) for each in shown], dtype=object, name=level.name)
+    return shown if shown.dtype.kind == "f" else plain
 
 
 def label_texts(level: pd.Index[Any]) -> pd.Index[Any]:
@@ -61,6 +68,8 @@ def label_texts(level: pd.Index[Any]) -> pd.Index[Any]:
         return pd.Index(
             [int(each) if each == each else each for each in level], dtype=object, name=level.name
         )
+    if isinstance(level, pd.DatetimeIndex) and bool((level == level.normalize())[level.notna()].all()):
+        return pd.Index([cell_name(each) if each == each else each for each in level], dtype=object)
     if isinstance(level, pd.IntervalIndex):
         return pd.Index(
             [cell_name(each) if isinstance(each, pd.Interval) else each for each in level], dtype=object

@@ -21,7 +21,7 @@ from typing import Any
 
 from pandas_blowfish.errors import BlowfishError, ReceiptError
 from pandas_blowfish.exact.instant import span_ns
-from pandas_blowfish.markup import call_shown, decimal, digits, span_words
+from pandas_blowfish.markup import decimal, digits, show_call, span_words
 
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
@@ -70,7 +70,7 @@ def show_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("epsilon", "spent", "remaining", "sensitivity", "scale"):
         if key in shown:
             shown[key] = number_text(shown[key])
-    shown |= {"query": call_shown(facts["query"])} if "query" in facts else {}
+    shown |= {"query": show_call(facts["query"])} if "query" in facts else {}
     own, error = facts.get("scale_in_units"), facts.get("expected_squared_error")
     spans = isinstance(own, Mapping) and any(fraction_of(each) is None for each in own.values())
     if isinstance(own, Mapping) and own:

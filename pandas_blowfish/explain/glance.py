@@ -184,7 +184,7 @@ def _row(entry: Entry) -> tuple[Any, ...]:
     """Return a charge as a view shows it."""
     body = entry.body
     name = markup.one_line(body.get("name") or "", 40)
-    query = markup.one_line(markup.call_shown(body.get("call") or ""), 120)
+    query = markup.one_line(markup.show_call(body.get("call") or ""), 120)
     weaker = " (weaker guarantee, not of the budget)" if entry.kind == "apart" else ""
     cost = f"{number_text(body.get('epsilon'))}{weaker}"
     return entry.id, name, query, cost, entry.time[:16].replace("T", " ")

@@ -248,7 +248,7 @@ class Plan:
         """Return what an analyst reads before spending: decimals, in the columns' own units."""
         noisy, own = self.sensitivity > 0, self.in_units
         return {
-            "query": markup.call_shown(self.call),
+            "query": markup.show_call(self.call),
             "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
             **self._ends(),
             "strategy": self.strategy,

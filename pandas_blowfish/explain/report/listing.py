@@ -9,7 +9,7 @@ from pandas_blowfish.books.receipt import number_text, show_facts, translate
 from pandas_blowfish.explain.report.chapters import shorten_query, when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
-from pandas_blowfish.markup import Html, call_shown, decimal, element, join, one_line, safe
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe, show_call
 from pandas_blowfish.release import Receipt, receipt_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
     """Return what was asked, what it cost, and how it was made noisy."""
     line, receipt = release.line, receipts[0] if receipts else Receipt()
     stated: dict[str, Any] = {
-        "question": element("code", one_line(call_shown(line.query if line else receipt.get("query")), 600)),
+        "question": element("code", one_line(show_call(line.query if line else receipt.get("query")), 600)),
         "when (UTC)": when(line.time if line else str(receipt.get("time"))),
         "cost": _cost(line, receipt),
         "measured": _measured(line, receipt),
