@@ -331,8 +331,11 @@ class Grid(Attribute):
         return f"{'(' if self.open_low else '['}{low}, {high}{')' if self.open_high else ']'}{by}"
 
     def show(self, place: Fraction) -> str:
-        """Return an exact place as the user writes it."""
-        return str(from_ns(int(place), self.tz)) if self.kind == "datetime" else str(number(place))
+        """Return an exact place as the user writes it: the beginning of a day as its date."""
+        if self.kind != "datetime":
+            return str(number(place))
+        stamp = from_ns(int(place), self.tz)
+        return f"{stamp:%Y-%m-%d}" if self.tz is None and stamp == stamp.normalize() else str(stamp)
 
     def place(self, value: object) -> Fraction:
         """Return where a constant lies on the column's axis (instants in nanoseconds)."""

@@ -12,7 +12,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns, to_ns
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.markup import data_table, one_line, paragraph
+from pandas_blowfish.markup import cell_name, data_table, one_line, paragraph
 from pandas_blowfish.policy.attribute import Unbounded, is_missing
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
 
@@ -352,7 +352,7 @@ def _words(record: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     missing = value is None or (isinstance(value, float) and math.isnan(value))
-    return "missing" if missing else one_line(value, 60)
+    return "missing" if missing else one_line(cell_name(value) if hasattr(value, "normalize") else value, 60)
 
 
 def _rounded_up(factor: float) -> str:

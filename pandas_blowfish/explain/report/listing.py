@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.books.receipt import number_text, show_facts, translate
-from pandas_blowfish.explain.report.chapters import shorten_query, when
+from pandas_blowfish.explain.report.chapters import when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
 from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe, show_call
@@ -56,7 +56,7 @@ def _article(release: Shown, number: int, room: Room) -> Html:
     receipts = [receipt_of(table) for _, table in release.frames]
     line = release.line
     title = one_line(
-        (line.name or shorten_query(line.query)) if line else shorten_query(receipts[0].get("query")), 120
+        (line.name or show_call(line.query)) if line else show_call(receipts[0].get("query")), 120
     )
     key = f"entry-{line.id}" if line else f"given-{number}"
     parts = [element("h3", title, id=f"{key}-title"), _facts(release, receipts)]
@@ -139,15 +139,16 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
     if "lattice" in shown:
         text = f"{strategy}: discrete Laplace noise of scale {shown['scale']}"
         return f"{text}, for a sensitivity of {shown['sensitivity']} ({shown['lattice']})"
+    steps = ", both in steps of what is added up" if strategy == "total" else ""
     return (
         f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
-        f"for a sensitivity of {number_text(sensitivity)}"
+        f"for a sensitivity of {number_text(sensitivity)}{steps}"
     )
 
 
 def _table(name: str, table: pd.DataFrame, receipt: Receipt, key: str, room: Room) -> Html:
     """Return one table of a release: its picture, then its numbers, folded."""
-    title = one_line(name or receipt.get("name") or shorten_query(receipt.get("query")), 80)
+    title = one_line(name or receipt.get("name") or show_call(receipt.get("query")), 80)
     picture = element("figure", figure_of(table, key), *([element("figcaption", title)] if name else []))
     numbers = join(numbers_table(table, receipt, title), numbers_file(table, f"{key}.csv"))
     folded = element("details", element("summary", f"The numbers of {title}"), numbers)
