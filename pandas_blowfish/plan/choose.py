@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.policy.policy import Policy
@@ -43,6 +41,7 @@ def choose(
         kind: What the plan is: under a promise beyond one record a kind of its own.
     """
     kind.require(policy)
+    asked, query = tuple(asked), dict(query)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
@@ -52,7 +51,7 @@ def choose(
         return _plans[key]
 
     prices = [each.price(policy) for each in asked]
-    ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
+    ways = [way for way, each in enumerate(prices) if each.settled] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
 
@@ -69,27 +68,19 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind)
     plan = kind(
-        policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
+        policy,
+        epsilon,
+        best,
+        query,
+        lambda: [each for each, _ in build(True)],
+        asked,
+        way,
+        paid,
+        lambda other: choose(policy, asked, other, query=query, strategy=strategy, kind=kind),
     )
     _keep(key, plan)
     return plan
-
-
-def _again(
-    policy: Policy,
-    asked: Sequence[Question],
-    query: Mapping[str, Any],
-    strategy: str,
-    kind: type[Plan],
-    epsilon: Fraction,
-) -> Plan:
-    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)
-
-
-def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:
-    return [each for each, _ in build(True)]
 
 
 def _keep(key: Any, plan: Plan) -> None:

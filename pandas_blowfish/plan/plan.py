@@ -41,7 +41,7 @@ class Plan:
     Attributes:
         policy: The promise it keeps.
         epsilon: What it was asked to cost; `cost` is what it will, 0 when it is exact.
-        measurement: The strategy: measured rows, scales, answers.
+        measurement: The strategy: query rows, scales, answers.
         query: The question as plain data.
         considered: Makes every measurement that may be the best.
         asked: The question, in one or several ways that have the same answers.
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours, or a bound for it."""
+        """Return the largest L1 change of the noisy query rows between neighbours, or a bound for it."""
         return self.price.moved * self.measurement.sensitivity
 
     @property
@@ -94,10 +94,10 @@ class Plan:
 
     @property
     def scales(self) -> Scales:
-        """Return the noise scale of every measured row; 0 for what is exact and free."""
+        """Return the noise scale of every query row; 0 for what is exact and costs nothing."""
         return self.measurement.scales
 
-    @property
+    @cached_property
     def call(self) -> str:
         """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
         return call_text(self.query, self.epsilon, self.asked[self.way].stated_matrix())
@@ -124,7 +124,7 @@ class Plan:
 
     @property
     def values(self) -> int | None:
-        """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh.
+        """Return how many noisy values the kernel hands out: one per query row, or per cell of a mesh.
 
         None where that depends on noisy values of earlier rounds.
         """
@@ -132,14 +132,14 @@ class Plan:
 
     @property
     def noise_map(self) -> Any:
-        """Return what the noise adds to the measured rows, rows x noise, where it is not one each; else None.
+        """Return what the noise adds to the query rows, rows x noise, where it is not one each; else None.
 
         A mesh measures `matrix()` with noise that is mapped by this; `scales` are those of the noise.
         """
         return self.measurement.noise_map()
 
     def matrix(self) -> Any:
-        """Return the measured rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
+        """Return the query rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
         return self.measurement.matrix()
 
     @cached_property

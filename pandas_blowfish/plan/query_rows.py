@@ -17,6 +17,13 @@ from pandas_blowfish.policy.domain import Domain
 MAX_NONZEROS = 10**6
 
 
+def require_few(nonzeros: int) -> None:
+    """Refuse a matrix of too many numbers."""
+    if nonzeros > MAX_NONZEROS:
+        fix = "plan fewer cells to look at it."
+        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
+
+
 def exact_totals(by_line: Ints, part_of: Ints, exact: ExactParts) -> Ints:
     """Return the totals that no edge changes: of single parts, then those that several parts share.
 
@@ -50,10 +57,7 @@ def row_matrix(
     size, labels = len(part_of), tally.labels()
     lines = tally.size // size
     most = nonzeros * max(1, len(labels) // size) + 2 * len(labels)
-    if most > MAX_NONZEROS:
-        raise DomainTooLargeError(
-            "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-        )
+    require_few(most)
     blocks = []
     for first in range(0, size, 256):  # what one row in each atom would add
         atoms = np.zeros((min(256, size - first), size), dtype=np.int64)
@@ -61,10 +65,7 @@ def row_matrix(
         blocks.append(csr_array(one_line(atoms)))
     rows = kron(np.eye(lines, dtype=np.int64), vstack(blocks).T)
     part = (part_of + np.arange(lines)[:, None] * (int(part_of.max(initial=-1)) + 1)).ravel()
-    alone = int(exact.alone.sum())
-    row_of = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
-    row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[part]
-    free = _ones(row_of, alone + exact.totals)
+    free = _ones(exact_rows(part, exact, 0), int(exact.alone.sum()) + exact.totals)
     return (vstack([rows, free]) @ _ones(labels, lines * size)).tocsr()
 
 
@@ -74,10 +75,7 @@ def tables_matrix(domain: Domain, tallies: Sequence[Tally]) -> list[Any]:
     Refused beyond 10^6 non-zeros in all.
     """
     cells = domain.size
-    if cells * len(tallies) > MAX_NONZEROS:
-        raise DomainTooLargeError(
-            "the strategy's matrix", cells * len(tallies), MAX_NONZEROS, fix="plan fewer cells to look at it."
-        )
+    require_few(cells * len(tallies))
     codes, parts = np.unravel_index(np.arange(cells), domain.shape), []
     for tally in tallies:
         flat = np.zeros(cells, dtype=np.int64)
@@ -96,9 +94,7 @@ def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
         domain: Its columns.
         nonzeros: How many non-zeros there are at most.
     """
-    if nonzeros > MAX_NONZEROS:
-        fix = "plan fewer cells to look at it."
-        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
+    require_few(nonzeros)
     return step.columns(Cells.every(domain.columns, domain.shape)).tocsr()
 
 

@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.facts.touched import BlockMoves, Table, block_moves
+from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.offsets import OffsetBall
-from pandas_blowfish.policy.graph.records import Block, RecordGraph
+from pandas_blowfish.policy.graph.records import Block, BlockMoves, RecordGraph, block_moves
 from pandas_blowfish.policy.graph.secret_graph import connect
 
 
@@ -47,18 +46,18 @@ def counts_loss(tally: Tally, own: ExactParts, scale: Fraction, graph: RecordGra
 
 
 def still_exact(tally: Tally, own: ExactParts, graph: RecordGraph) -> bool:
-    """Tell whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
+    """Return whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
     return not (own.totals or own.alone.any()) or counts_loss(tally, own, Fraction(1), graph) is not None
 
 
 def counts_all(graph: RecordGraph, tally: Tally) -> bool:
-    """Tell whether every row is in some bin, and how many rows there are is public."""
+    """Return whether every row is in some bin, and how many rows there are is public."""
     kept = tally.condition is None and not graph.presence
     return kept and all(int(marks.min()) >= 0 for marks in tally.marks)
 
 
 def stays_exact(own: ExactParts, wider: ExactParts) -> bool:
-    """Tell whether what is exact under some edges is exact, too, under those of a graph that holds them."""
+    """Return whether what is exact under some edges is exact, too, under those of a graph that holds them."""
     inside = own.total_of >= 0
     joined = wider.total_of[inside]
     if (own.alone & ~wider.alone).any() or (joined < 0).any():
@@ -79,11 +78,11 @@ class ClassMoves:
         leave_still: Classes whose rows can stop being counted without moving along the axis.
     """
 
-    between: Table
-    across: Table
-    across_still: Table
-    leave: Table
-    leave_still: Table
+    between: Bools
+    across: Bools
+    across_still: Bools
+    leave: Bools
+    leave_still: Bools
 
 
 def moves_of(blocks: Sequence[Block], tally: Tally) -> BlockMoves:
@@ -112,7 +111,7 @@ def class_moves(graph: RecordGraph, tally: Tally, axis: int) -> ClassMoves:
     passes = np.transpose(tally.sieve.passes, [*(place[column] for column in others.columns), axis])
     passes = passes.reshape(-1, tally.sieve.passes.shape[axis])
 
-    def joined(start: Table, link: Table, end: Table) -> Table:
+    def joined(start: Bools, link: Bools, end: Bools) -> Bools:
         return np.asarray((start.T.astype(float) @ link.astype(float) @ end.astype(float)) > 0)
 
     limit = graph.limit

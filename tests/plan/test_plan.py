@@ -247,7 +247,7 @@ def test_errors_of_any_secret_are_shown_in_own_units():
     assert relative["sensitivity"].endswith("in natural logarithms")
     assert mean["sensitivity"] == "3 days (of the sum)"
     assert mean["typical error"].startswith("+-6.1 minutes per mean")
-    assert mean["lattice"] == "in steps of 1 day: sensitivity 3, scale 3"
+    assert mean["lattice"] == "in steps of 12 hours: sensitivity 6, scale 6"
 
 
 def test_a_plan_is_read_in_decimals():

@@ -9,16 +9,16 @@ from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import sensitivity as module
-from pandas_blowfish.plan.clusters.question import Clustering
 from pandas_blowfish.plan.clusters.sensitivity import MAX_EDGES, count_moved, hats, stops
 from pandas_blowfish.plan.clusters.soft import Soft
+from pandas_blowfish.plan.clusters.synopsis import Setting
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 
 def soft_of(policy, space, nodes, parts):
     """Return soft bins at epsilon 1."""
-    known = Clustering(space, None)._known(policy)
+    known = Setting(policy, space, Fraction(1)).known
     return Soft.build(policy, space, known, tuple(nodes), parts, Fraction(1))
 
 
@@ -141,7 +141,7 @@ def test_attained_on_even_columns(chunk):
 
 
 def test_a_short_move_changes_little():
-    """MATH section 6: spacing s and theta d: 2 d / s of what a row counts; rows that leave take all of it."""
+    """Spacing s and theta d: 2 d / s of what a row counts; rows that leave take all of it."""
     policy = bf.Policy(Domain((integers("x", 0, 64),)), secrets={"x": bf.threshold(2)})
     space = policy.plan.kmeans("x", 2, rows=100).asked[0].space
     left = policy.plan.where("x < 60").kmeans("x", 2, rows=100).asked[0].space
