@@ -327,6 +327,7 @@ class ReleasedFrame(BlowfishAccessor):
 
         Args:
             bounds: (low, high) pairs of released cells, None for an end of the domain; "all" for every range.
+                A date as the upper end holds its day, as in a `range` of protected rows.
         """
         return free.range_again(self._frame, bounds)
 

@@ -47,7 +47,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
         Args:
             expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
                 `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
-                constants lie on cell edges; a missing value satisfies nothing. Chained ones all hold.
+                constants lie on cell edges, instants are read in the column's time zone; a missing value
+                satisfies nothing. Chained ones all hold.
         """
         caller = sys._getframe(1)
         return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
@@ -163,8 +164,9 @@ class Verbs(ABC, Generic[Answer, Answers]):
         Args:
             columns: The column, or a list of columns: each box then has one pair per column, in that order.
             bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
-                high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
-                asks for every range.
+                high) on cell edges for bins of floats and datetimes, where a date as the upper end holds its
+                day ("2013-12-31" ends with that day, a Timestamp before itself); None is the end of the
+                domain; "all" asks for every range.
             epsilon: What the release may cost.
             strategy: "auto", or the name of what to measure.
             post: True for counts that agree with each other and with what is exact.
