@@ -56,14 +56,14 @@ def safe(value: object, most: int = MOST) -> Html:
 
 
 def amount(value: Fraction) -> str:
-    """Return an exact number as it is where that is short, else what it is about.
+    """Return an exact number, as a decimal if there is one, where that is short, else what it is about.
 
     Examples:
-        >>> amount(Fraction(1, 10)), amount(Fraction(10**12, 10**12 + 1))
-        ('1/10', 'about 1')
+        >>> amount(Fraction(1, 10)), amount(Fraction(1, 3)), amount(Fraction(10**12, 10**12 + 1))
+        ('0.1', '1/3', 'about 1')
     """
     if max(abs(value.numerator), value.denominator).bit_length() <= 34:
-        return str(value)
+        return short(value)
     try:
         return f"about {float(value):.6g}"
     except OverflowError:
