@@ -9,12 +9,16 @@ import numpy as np
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.part import Mask
+from pandas_blowfish.policy.graph.records import Block
 
 MAX_NONZEROS = 10**6
+LISTED = 1 << 14  # cells up to which the query rows themselves are asked what they look at
 
 
 def require_few(nonzeros: int) -> None:
@@ -172,3 +176,36 @@ def _ones(row_of: Ints, rows: int) -> Any:
     kept = np.flatnonzero(row_of >= 0)
     ones = np.ones(len(kept), dtype=np.int64)
     return coo_array((ones, (row_of[kept], kept)), shape=(rows, len(row_of))).tocsr()
+
+
+def find_seen(strategy: Any, block: Block) -> Mask:
+    """Return which cells of a block are in some record that a query row may count."""
+    domain = strategy.domain
+    if not strategy.in_rounds and domain.size <= LISTED:
+        columns = strategy.columns(Cells.every(domain.columns, domain.shape))
+        counted = (np.diff(columns.tocsc().indptr) > 0).reshape(domain.shape)
+        return _over_block(counted, domain.columns, block)
+    seen = np.zeros(block.graph.size, dtype=bool)
+    for each in strategy.tallies:
+        seen |= _left_in(each.tally if isinstance(each, Total) else each, block)
+    return seen
+
+
+def _left_in(tally: Tally, block: Block) -> Mask:
+    """Return which cells of a block a filter, or bins, leave in."""
+    names, sieve = tally.domain.columns, tally.sieve
+    if not set(block.columns) <= set(names):
+        return np.ones(block.graph.size, dtype=bool)
+    passes = _over_block(sieve.passes, names, block).reshape(
+        [sieve.passes.shape[names.index(column)] for column in block.columns]
+    )
+    return np.asarray(
+        passes[np.ix_(*(sieve.classes[names.index(column)] for column in block.columns))]
+    ).ravel()
+
+
+def _over_block(table: Mask, names: Sequence[str], block: Block) -> Mask:
+    """Return whether anything in a table over some columns is true, by the columns of a block in order."""
+    others = tuple(axis for axis, name in enumerate(names) if name not in block.columns)
+    own = [name for name in names if name in block.columns]
+    return np.transpose(table.any(axis=others), [own.index(column) for column in block.columns]).ravel()

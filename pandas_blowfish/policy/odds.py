@@ -12,7 +12,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns, to_ns
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.markup import cell_name, data_table, one_line, paragraph
+from pandas_blowfish.markup import cell_name, data_table, one_line, paragraph, short
 from pandas_blowfish.policy.attribute import Unbounded, is_missing
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
 
@@ -159,7 +159,7 @@ class Odds:
                 f"{START} between two tables, one where this person {one} and one where this person {two},"
             )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
-        bound = f"can change by at most a factor {self.factor_text} (epsilon {self.epsilon}, {steps})"
+        bound = f"can change by at most a factor {self.factor_text} (epsilon {short(self.epsilon)}, {steps})"
         return f"{start} {bound}, {self.caveat}{f' {self.note}.' if self.note else ''}"
 
     __repr__ = __str__
@@ -193,7 +193,7 @@ class OddsTable(tuple[Odds, ...]):
         if not self:
             return ""
         rows = [(each.against, _line(each), each.distance) for each in self]
-        caption = f"How far odds can change, seeing everything released (epsilon {self[0].epsilon})"
+        caption = f"How far odds can change, seeing everything released (epsilon {short(self[0].epsilon)})"
         more = " ".join(dict.fromkeys(f"Factors hold {each.caveat}" for each in self))
         return data_table(("odds of", "at most a factor", "steps apart"), rows, caption, more=more)
 
