@@ -11,9 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST = 160  # characters of one value that a view shows
 WIDTH = 20  # characters of a bar in a terminal
@@ -151,12 +152,15 @@ def cell_name(value: Any) -> str:
     """Return a cell of a release as a person names it: days, months and spans of days as dates.
 
     Examples:
+        >>> import pandas as pd
         >>> day, week, month = (pd.Timestamp(f"2013-{end}") for end in ("01-02", "01-08", "02-01"))
         >>> [cell_name(pd.Interval(pd.Timestamp("2013-01-01"), end, "left")) for end in (day, week, month)]
         ['2013-01-01', '2013-01-01 to 2013-01-07', '2013-01']
         >>> cell_name(pd.Interval(0.0, 4.0, "both")), cell_name(5.0), cell_name(float("nan"))
         ('[0, 4]', '5', 'missing')
     """
+    import pandas as pd  # here: a ledger is read without pandas
+
     if isinstance(value, tuple):
         return ", ".join(map(cell_name, value))
     if isinstance(value, pd.Interval):
@@ -172,6 +176,8 @@ def cell_name(value: Any) -> str:
 
 def _dates_of(cell: Any) -> str:
     """Return a cell of whole days as its day, month, year, or first and last day; "" for any other."""
+    import pandas as pd  # here: a ledger is read without pandas
+
     first, end = cell.left, cell.right
     if not isinstance(first, pd.Timestamp) or cell.closed != "left":
         return ""
@@ -190,11 +196,14 @@ def show_number(value: Any, error: Any, *, whole: bool = False) -> str:
     """Return a released number, instant or span with the digits that its error supports.
 
     Examples:
+        >>> import pandas as pd
         >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("7h32m"))
         '2013-07-06 12:14'
         >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("2D")), show_number(True, 1.0)
         ('2013-07-06', 'True')
     """
+    import pandas as pd  # here: a ledger is read without pandas
+
     if isinstance(value, pd.Timestamp):
         size = pd.Timedelta(error) / pd.Timedelta("1h") if isinstance(error, pd.Timedelta) else 1.0
         form = "%Y-%m-%d" if size >= 24 else "%Y-%m-%d %H:%M" if size > 0.05 else "%Y-%m-%d %H:%M:%S"
@@ -212,10 +221,13 @@ def read_numbers(release: pd.DataFrame) -> pd.DataFrame:
     Labels become columns. The release itself keeps its floats.
 
     Examples:
+        >>> import pandas as pd
         >>> frame = pd.DataFrame({"count": [2989.09915], "std": [53.3317]}, index=pd.Index([5.0], name="n"))
         >>> read_numbers(frame).to_dict("list")
         {'n': ['5'], 'count': ['2,989'], 'std': ['53']}
     """
+    import pandas as pd  # here: a ledger is read without pandas
+
     found: dict[str, list[str]] = {}
     for level, name in enumerate(release.index.names):
         cells = release.index.get_level_values(level)

@@ -20,13 +20,21 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_blowfish.errors import BlowfishError, ReceiptError
-from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.markup import decimal, digits, show_call, span_words
 
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
 MAX_ITEMS = 2_000_000  # in all lists of a receipt together
 MAX_DEPTH = 8
+SPANS = {
+    "D": 86_400e9,
+    "h": 3_600e9,
+    "min": 60e9,
+    "s": 1e9,
+    "ms": 1e6,
+    "us": 1e3,
+    "ns": 1.0,
+}  # in nanoseconds
 OWN_UNITS = ("sensitivity_in_units", "scale_in_units")  # of sums, by column
 _FRACTION = re.compile(r"-?\d+(/\d+)?|-?\d+\.\d+", re.ASCII)
 
@@ -101,7 +109,7 @@ def _own_text(own: Mapping[str, str]) -> str:
 
 def _span_text(text: str) -> str:
     found = re.fullmatch(r"(\d{1,30})(D|h|min|s|ms|us|ns)", text)
-    return span_words(int(found[1]) * float(span_ns("1" + found[2], "span"))) if found else text
+    return span_words(int(found[1]) * SPANS[found[2]]) if found else text
 
 
 def _scale(value: Any) -> bool:
