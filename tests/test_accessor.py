@@ -46,7 +46,7 @@ def test_views():
     assert "spent 1 of 2, remaining 1" in shown
     assert "[##########----------]" in shown
     assert "threshold" in shown
-    assert repr(df.blowfish.hist("sex", epsilon=1).blowfish).startswith("Receipt")
+    assert repr(df.blowfish.hist("sex", epsilon=1).blowfish).startswith("Release")
     assert "not protected" in repr(pd.DataFrame().blowfish)
     assert "<table" in df.blowfish._repr_html_()
 
