@@ -106,6 +106,12 @@ def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
 
+def _texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        _text(key) and _text(each) and len(each) <= MAX_DIGITS for key, each in value.items()
+    )
+
+
 OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
     "apart": "weaker_guarantee",
     "beside": "weaker_release",
@@ -131,7 +137,10 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
     "groups": "group_domains",
 }
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
-TECHNICAL = (*(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE), "count_scales")
+TECHNICAL = (
+    *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
+    *("count_scales", "cell_bounds"),
+)
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
     ("mean", "exponentials of logarithms"): "geomean",
@@ -167,6 +176,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "post": (_either(_flag, _text), "true or false"),
     "labelled_by_column": (_flag, "true or false"),
     "public_counts": (_counts, "whole numbers by label"),
+    "cell_bounds": (_texts, "numbers by label, as text"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

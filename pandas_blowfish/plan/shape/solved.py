@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,17 +17,21 @@ class Solved:
         answers: One a question.
         shift: The least and the largest of the moves.
         most: What no answer exceeds: the number of rows, where that is exact; else None.
+        unshaped: The answers before they were shaped, where that changed them.
     """
 
     answers: Floats
     shift: tuple[float, float]
     most: float | None = None
+    unshaped: Floats | None = field(default=None, kw_only=True)
 
 
 def moved_from(before: Floats, answers: Floats, most: float | None = None) -> Solved:
     """Return answers, and by how much they were moved from what they were before."""
     moved = before - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
+    return Solved(
+        answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most, unshaped=before
+    )
 
 
 def without_dust(answers: Floats, dust: float = 1e-9) -> Floats:
