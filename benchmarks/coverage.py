@@ -1,12 +1,12 @@
 """Measures whether numbers are as sure as they look: bias and coverage of verbs and of free questions.
 
 Run: python benchmarks/coverage.py [--quick] [--repeats N] [--seed N]. Real columns are released many times at
-epsilon 0.01, 0.1 and 1, shaped and not. Printed are, per question, how often 95% intervals hold the truth (over
-all columns, and in brackets in the column where that is least) and the bias, in standard errors, of answers that
-sum ten or more cells (root mean square, less what so many repeats leave by chance). Rows that fail are marked:
-coverage below 94% or above 99.9%, bias above 0.2, each by more than chance. Intervals that hold whole cells, or
-values anywhere in their cells, may cover always. "a: b" is the free question b to the release of a. Skipped where
-the shared data is absent.
+epsilon 0.01, 0.1 and 1, shaped and not. Printed are, per question, how often 95% intervals hold the truth
+(over all columns, and in brackets in the column where that is least) and the bias, in standard errors, of
+answers that sum ten or more cells (root mean square, less what so many repeats leave by chance). Rows that
+fail are marked: coverage below 94% or above 99.9%, bias above 0.2, each by more than chance. Intervals that
+hold whole cells, or values anywhere in their cells, may cover always. "a: b" is the free question b to the
+release of a. Skipped where the shared data is absent.
 """
 
 from __future__ import annotations

@@ -87,24 +87,27 @@ def quantile_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
 
 
 def curves_of(
-    positions: Floats, spread: Floats, facts: Facts, *, shown: Floats | None = None, summed: bool = True
+    positions: Floats,
+    spread: Floats,
+    facts: Facts,
+    *,
+    shown: Floats | None = None,
+    rest: Floats | None = None,
 ) -> Curves:
-    """Return unbiased cumulative counts with how their errors go together.
+    """Return unbiased cumulative counts with what is known of their errors.
 
     Args:
         positions: The unbiased counts, lines x (cells + 1).
         spread: Their standard errors.
         facts: Those of the receipt.
         shown: The counts that values are read off, where these are shaped otherwise than to rise.
-        summed: Whether cumulative counts were measured, and not cells.
+        rest: The standard errors of the counts after each position, where these are known.
     """
     shown = positions if shown is None else shown
     rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
-    alone = not summed and facts["strategy"] in ("exact", "identity")
-    together = "sums" if facts["strategy"] in RISING else "any"
     finest = Fraction(facts["smallest_scale"])
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-    return Curves(positions, rising, spread, "cells" if alone else together, rounding)
+    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding)
 
 
 def frame_of(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import BENCHMARKS
 
 import pandas_blowfish as bf
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
-SPEC = importlib.util.spec_from_file_location("interval_coverage", BENCHMARKS / "coverage.py")
+PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "coverage.py"
+SPEC = importlib.util.spec_from_file_location("interval_coverage", PATH)
 bench = importlib.util.module_from_spec(SPEC)  # by path: a package is called coverage too
 sys.modules[SPEC.name] = bench  # where its dataclasses look for their types
 SPEC.loader.exec_module(bench)

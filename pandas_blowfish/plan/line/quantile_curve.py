@@ -104,23 +104,29 @@ class Curves:
         positions: The unbiased ones, lines x (cells + 1).
         rising: The same, made to rise: what values are read off.
         spread: Their standard errors.
-        law: How errors go together: "cells" that are independent, cumulative "sums" that never fall
-            below 0 in covariance, or "any".
+        rest: Those of the counts after each position; None where only bounds are known.
+        together: Whether errors of cumulative counts have no covariance below 0.
         rounding: How much wider whole noise may be than its standard error, 1 or more.
     """
 
     positions: Floats
     rising: Floats
     spread: Floats
-    law: str = "any"
+    rest: Floats | None = None
+    together: bool = False
     rounding: float = 1.0
 
     def errors(self, line: int, q: float) -> Floats:
-        """Return at most the standard errors of positions less the share q of the last one."""
+        """Return the standard errors of positions less the share q of the last one: exact, or at most these.
+
+        With V of the counts before a position, W of those after it and T of all of them the variance is
+        (1 - q) V + q W - q (1 - q) T, as T is V + W and twice their covariance.
+        """
         own = np.nan_to_num(self.spread[line])
-        if self.law == "cells":
-            return np.asarray(np.sqrt((1 - q) ** 2 * own**2 + q**2 * np.maximum(own[-1] ** 2 - own**2, 0)))
-        return np.asarray(np.hypot(own, q * own[-1]) if self.law == "sums" else own + q * own[-1])
+        if self.rest is not None:
+            found = (1 - q) * own**2 + q * self.rest[line] ** 2 - q * (1 - q) * own[-1] ** 2
+            return np.sqrt(np.where(found > 1e-9 * own.max() ** 2, found, 0.0))
+        return np.asarray(np.hypot(own, q * own[-1]) if self.together else own + q * own[-1])
 
 
 def quantiles(curves: Curves, axis: Axis, q: Floats, inside: str = "linear") -> tuple[Any, Any]:

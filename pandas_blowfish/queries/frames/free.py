@@ -156,7 +156,10 @@ def quantile_again(release: pd.DataFrame, q: Any, interpolation: Any = "linear")
     """Return the quantiles that a release determines."""
     lines, shares, inside = lines_of(release), shares_of(q), inside_of(interpolation)
     facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
-    curves = curves_of(lines.positions, lines.spread, facts, summed=lines.summed)
+    rest: Floats | None = None
+    if not lines.summed and facts["strategy"] in RISING[:2]:  # counts that are off independently
+        rest = np.sqrt(np.maximum(lines.spread[:, -1:] ** 2 - lines.spread**2, 0.0))
+    curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
     return frame_of(curves, lines.cells, lines.groups, shares, facts, inside)
 
 

@@ -18,7 +18,8 @@ def _ask(cells, positions, q, spread=None, inside="linear"):
 
 
 def _curves(positions, spread, law="any"):
-    return Curves(positions, np.maximum.accumulate(positions, axis=1), spread, law)
+    rest = np.sqrt(spread[:, -1:] ** 2 - spread**2) if law == "cells" else None
+    return Curves(positions, np.maximum.accumulate(positions, axis=1), spread, rest, law == "sums")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -201,3 +202,19 @@ def test_empty_tails_are_ruled_out_by_means_of_many():
     last = cell_bounds(curves, Axis.of(pd.RangeIndex(size)), np.array([0.5]))[1]
 
     assert last[0, LEVELS.index(Fraction("0.95"))] < 300
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0])
+def test_errors_at_a_share_are_those_of_dense_covariances(q):
+    """From the errors before a position, after it and of all; bounds are at least as large."""
+    draw = np.random.default_rng(9)
+    mix = draw.normal(size=(7, 5))
+    covariance = mix.T @ mix  # of five counts
+    before = np.tri(6, 5, -1)
+    spread, rest = (np.sqrt(np.diag(m @ covariance @ m.T))[None] for m in (before, 1 - before))
+    dense = before - q * before[-1]
+
+    exact = Curves(spread, spread, spread, rest).errors(0, q)
+
+    assert exact == pytest.approx(np.sqrt(np.diag(dense @ covariance @ dense.T)))
+    assert (Curves(spread, spread, spread).errors(0, q) >= exact - 1e-9).all()
