@@ -204,13 +204,16 @@ def _passed(above: Floats, errors: Floats, rounding: float, steps: list[list[flo
     """Return for each level the last position, the end left out, that may lie at or below 0."""
     dust = 1e-9 * max(float(np.abs(above).max()), 1.0)
     means = [(_means(above, window), _means(errors, window)) for window, _ in WINDOWS]
-    found = np.zeros(len(LEVELS), dtype=np.int64)
-    for level in range(len(LEVELS)):
-        out = np.zeros(len(above) - 1, dtype=bool)
+    found, last = np.zeros(len(LEVELS), dtype=np.int64), len(LEVELS) - 1
+    begin, end = 0, len(above) - 1
+    for level in (last, *range(last)):  # the highest leaves few positions for the others
+        out = np.zeros(end - begin, dtype=bool)
         for (mean, error), many in zip(means, steps, strict=True):
-            room = many[level] * rounding * error + (error > 0) + dust  # whole noise is off by one at most
-            out |= (mean > room)[:-1]
-        found[level] = np.flatnonzero(~out).max(initial=0)  # nothing lies before the first cell
+            wide = error[begin:end]
+            room = many[level] * rounding * wide + (wide > 0) + dust  # whole noise is off by one at most
+            out |= mean[begin:end] > room
+        found[level] = begin + np.flatnonzero(~out).max(initial=0)  # nothing lies before the first cell
+        begin, end = (begin, found[level] + 1) if level == last else (found[level], end)
     return found
 
 
