@@ -234,13 +234,15 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
 
 
 def label_text(label: Any) -> str:
-    """Return the name under which a receipt keeps what belongs to one answer.
+    """Return the name under which a receipt keeps what belongs to one answer, whatever stores its label.
 
     Examples:
-        >>> label_text(("F", 0.5)), label_text(0.5)
-        ('F | 0.5', '0.5')
+        >>> label_text(("F", np.float64(0.5))), label_text(0.5)
+        ("('F', 0.5)", '0.5')
     """
-    return " | ".join(map(str, label if isinstance(label, tuple) else (label,)))
+    parts = label if isinstance(label, tuple) else (label,)
+    plain = tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+    return repr(plain if isinstance(label, tuple) else plain[0])
 
 
 def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
