@@ -258,6 +258,40 @@ def test_categories_have_a_first_and_a_last_one():
     assert sure.loc["c"].isna().all(axis=None)
 
 
+def test_exact_curves_have_one_cell():
+    """What no edge changes is sure at every level; 0 and 1 are the first and the last row."""
+    policy = bf.Policy(
+        Domain((POLICY.domain["x"], POLICY.domain["pay"])), secrets={"x": bf.public(), "pay": bf.public()}
+    )
+    asked = ROWS[["x", "pay"]].iloc[20:50].blowfish.protect(policy, epsilon=1).blowfish
+    q = [0, 0.5, 1]
+
+    whole, bins = (asked.quantile(column, q, epsilon=1) for column in ("x", "pay"))
+
+    assert whole.blowfish.interval(0.9999).to_numpy().tolist() == [[20, 20], [34, 34], [49, 49]]
+    assert whole["std"].tolist() == [0, 0, 0]
+    assert bins.blowfish.interval().to_numpy().tolist() == [[20, 30], [30, 40], [40, 50]]
+    assert bins["std"].tolist() == pytest.approx([10 / np.sqrt(12)] * 3)
+    assert whole.blowfish.receipt["epsilon"] == "0"
+
+
+@pytest.mark.parametrize("post", [True, False])
+def test_intervals_hold_under_public_facts(post):
+    """Counts that agree with what is known are off by no more; neither are quantiles."""
+    policy = bf.Policy(
+        Domain((POLICY.domain["x"],)), secrets={"x": bf.threshold(5)}, constraints=[bf.Count("x < 40")]
+    )
+    df, q = ROWS[["x"]].blowfish.protect(policy, epsilon=10**6), [0.1, 0.4, 0.41, 0.7]
+    truth, inside = df_quantiles(ROWS["x"], q), np.zeros(len(q))
+
+    with bf.testing.replay(9):
+        for _ in range(100):
+            bounds = df.blowfish.quantile("x", q, epsilon="1/5", post=post).blowfish.interval()
+            inside += (bounds["low"].to_numpy() <= truth) & (truth <= bounds["high"].to_numpy())
+
+    assert (inside >= 94).all()
+
+
 def test_instants_end_with_their_cells():
     """To the nanosecond, in their zone; missing values and filters make the number of rows secret."""
     zone = "Europe/Paris"
