@@ -16,7 +16,6 @@ from mutation_patches import Fault, Patches
 
 from pandas_blowfish.beyond import quilt
 from pandas_blowfish.beyond.chain_plan import ChainPlan
-from pandas_blowfish.count import bins
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count import weigh as total
 from pandas_blowfish.facts import move_bound
@@ -686,12 +685,12 @@ def _price(patch: Patches, change: Callable[[Any], Any]) -> None:
 )
 def _(patch: Patches) -> None:
     free = move_bound.MoveBound(1, 1, move_bound.UNTOUCHED, "")
-    _price(patch, lambda found: replace(found, policy=found.stated.reduced, found=free))
+    _price(patch, lambda found: replace(found, policy=found.stated.reduced, bound=free))
 
 
 @fault("one moved record fewer when a plan is priced", FACTS, "fact, hist", "fact, marginal")
 def _(patch: Patches) -> None:
-    _price(patch, lambda found: replace(found, found=replace(found.found, count=found.found.count - 1)))
+    _price(patch, lambda found: replace(found, bound=replace(found.found, count=found.found.count - 1)))
 
 
 @fault(
@@ -702,7 +701,7 @@ def _(patch: Patches) -> None:
     "fact, near",
 )
 def _(patch: Patches) -> None:
-    _price(patch, lambda found: replace(found, found=replace(found.found, count=1)))
+    _price(patch, lambda found: replace(found, bound=replace(found.found, count=1)))
 
 
 @fault("moved records go along edges, not anywhere", FACTS, "fact, near", "fact, sum near")
@@ -848,7 +847,7 @@ def _(patch: Patches) -> None:
 
         return old(Tally(asked.binnings, asked.shown, None), *given)
 
-    patch.everywhere(bins.combine, unfiltered, kernel=True)
+    patch.everywhere(count.combine, unfiltered, kernel=True)
 
 
 @fault(
@@ -1000,4 +999,4 @@ def _(patch: Patches) -> None:
         found = old(*given)
         return replace(found, rate=2 * found.rate)
 
-    patch.everywhere(quilt.sigma, doubled, kernel=True)
+    patch.everywhere(quilt.find_quilt, doubled, kernel=True)

@@ -26,7 +26,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
-from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.quilt import find_quilt
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.loss import edge_loss
@@ -52,7 +52,7 @@ def loss_of(plan: Any, policy: bf.Policy, case: Case, frame: pd.DataFrame) -> Lo
         lost = max(lost, secret.distance(unit) / scales[0] if scales[0] else math.inf)
     allowed = plan.cost
     if policy.chain is not None and allowed:
-        allowed = sigma(policy.chain, policy.chain.length, allowed).rate
+        allowed = find_quilt(policy.chain, policy.chain.length, allowed).rate
     if not allowed:
         return math.inf if lost else Fraction(0)
     return lost / allowed

@@ -19,7 +19,7 @@ from pufferfish_laws import Found, Size, geometric, line, number, percent, root,
 from ranges import progress, table
 
 import pandas_blowfish as bf
-from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.quilt import find_quilt
 from pandas_blowfish.beyond.wasserstein import noisy, quotient_above
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.policy.domain import integers
@@ -152,7 +152,7 @@ def followed_by_accessor(
     chain: bf.Markov, epsilon: Fraction, scale: Fraction, rng: np.random.Generator, seed: int
 ) -> tuple[Any, Any]:
     """Return the scale and the errors of one histogram through the accessor, and those of its quilt."""
-    frame, quilt = pd.DataFrame({"x": walk(chain, rng)}), 1 / sigma(chain, chain.length, epsilon).rate
+    frame, quilt = pd.DataFrame({"x": walk(chain, rng)}), 1 / find_quilt(chain, chain.length, epsilon).rate
     secret = frame.blowfish.protect(known(chain), epsilon=1)
     with bf.testing.replay(seed):
         counts = secret.blowfish.hist("x", epsilon=epsilon, post=False)["count"].to_numpy()

@@ -26,9 +26,9 @@ from typing import (
 
 import pandas as pd
 
-from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -242,7 +242,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out.")
         plan = plan_verb(verb, given, source.policy, self._scope, known)
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
-        if isinstance(plan, Apart):
+        if isinstance(plan, WeakerPlan):
             return answer_weaker(plan, self._frame, source, **stated)
         stated |= {"build": VERBS[verb].frame, "shapes": VERBS[verb].shapes}
         return answer(plan, self._frame, source, **stated)

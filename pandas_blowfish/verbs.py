@@ -23,7 +23,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
     """What can be asked about rows: of a protected frame, which answers, or of `plan`, which only plans.
 
     On `plan` epsilon is 1 unless stated, `post` and `name` change nothing, and what comes back is a `Plan`
-    (under a weaker promise an `Apart`, which reads alike): a call can be copied from one to the other.
+    (under a weaker promise an `WeakerPlan`, which reads alike): a call can be copied from one to the other.
     """
 
     @abstractmethod

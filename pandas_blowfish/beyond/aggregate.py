@@ -128,7 +128,7 @@ def aggregates_of(
 
 
 def is_contained(fewer: Iterable[Aggregate], more: Iterable[Aggregate]) -> bool:
-    """Tell whether each of some secret totals is secret to within as much in another list."""
+    """Return whether each of some secret totals is secret to within as much in another list."""
     wide = {each.column: each.delta for each in more}
     return all(each.delta <= wide.get(each.column, 0) for each in fewer)
 

@@ -1,4 +1,4 @@
-"""Counts that are sometimes released exactly, and marked so: the output law of one, and the plan of several.
+"""Counts that are sometimes released exactly, and marked so: when one is, and the plan of several.
 
 An answer is "noisy r" or "true k"; the second is only ever the true count. Never sees rows.
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 
 from pandas_blowfish.beyond.interval import hedging, histogram, single_prior
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.scales import variance
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Kind = Literal["single_prior", "hedging"]
-Output = tuple[str, int]  # ("noisy", r), ("true", k), ("below", low), ("above", high)
 
 _MOST_ROWS = 1 << 60
+SHOWN = 4  # cells of which is shown when they are released exactly
 _SAMPLED = 100  # cells looked at when a split is chosen
 _BLOCKS = 64  # parts into which the sum over a long interval is cut
 _SHARES = tuple(Fraction(i, 64) for i in (0, 1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56))
@@ -39,59 +39,25 @@ def exponent(r: int, k: int, low: int, high: int) -> int | None:
 
     Proof note:
         Requires: k is the true count; (low, high) does not depend on it.
-        Ensures:  e >= 2, the answers have exactly the probabilities of `law`, and those of each noisy r
+        Ensures:  e >= 2, the probabilities of the answers add up to 1, that of "true k" is
+                  (1 - a^(k - low + 1)) (1 - a^(high - k + 1)), a = exp(-rate), and those of each noisy r
                   change by at most exp(rate) when k changes by one.
         Because:  inside, "noisy r" gets a^(2 + m), m = min(|r - low| + |low - k|, |r - high| + |high - k|):
                   at least |r - k| + 2 by the triangle inequality, and changing by at most 1 with k. At
                   k = high it is a^(2 + high - r), and k = high + 1 draws a^(1 + high - r); same below.
-        Checked:  tests/beyond/test_certified.py::test_drawing_and_keeping_gives_the_law
+        Checked:  tests/beyond/test_certified.py::test_drawing_and_keeping_gives_the_law,
+                  tests/beyond/test_certified.py::test_law_adds_up_to_one
     """
     if not (low <= k <= high and low <= r <= high):
         return None
     return 2 + min(r - low + k - low, high - r + high - k) - abs(r - k)
 
 
-def law(k: int, low: int, high: int, a: Fraction, first: int, last: int) -> dict[Output, Fraction]:
-    """Return the probability of every answer about a count k, for noise proportional to a^|z|.
-
-    Args:
-        k: The true count.
-        low: The least count that may be released exactly.
-        high: The largest.
-        a: Stands for exp(-rate); any fraction between 0 and 1.
-        first: Noisy answers below this are added up as ("below", first).
-        last: Noisy answers above this are added up as ("above", last).
-
-    Examples:
-        >>> chances = law(5, 3, 8, Fraction(1, 2), 0, 10)
-        >>> chances["true", 5], sum(chances.values())
-        (Fraction(105, 128), Fraction(1, 1))
-
-    Proof note:
-        Requires: 0 < a < 1.
-        Ensures:  the probabilities add up to 1, and that of ("true", k) is
-                  (1 - a^(k - low + 1)) (1 - a^(high - k + 1)) for low <= k <= high, else 0.
-        Because:  geometric sums: inside, noisy answers have a^2 (a^L + a^R - a^(L+R+1) - a^(L+R)) / (1 + a)
-                  and outside (a^(L+1) + a^(R+1)) / (1 + a), with L = k - low, R = high - k.
-        Checked:  tests/beyond/test_certified.py::test_law_adds_up_to_one
-    """
-    if first > min(k, low) or last < max(k, high):
-        raise ArgumentError("first, last", "the tails must lie beyond the interval and the count")
-    answers: dict[Output, Fraction] = {}
-    for r in range(first, last + 1):
-        answers["noisy", r] = (1 - a) / (1 + a) * a ** (abs(r - k) + (exponent(r, k, low, high) or 0))
-    answers["below", first] = a ** (k - first + 1) / (1 + a)
-    answers["above", last] = a ** (last - k + 1) / (1 + a)
-    if low <= k <= high:
-        answers["true", k] = (1 - a ** (k - low + 1)) * (1 - a ** (high - k + 1))
-    return answers
-
-
-def certain(k: Any, low: Any, high: Any, rate: Fraction) -> Any:
+def chance_of_exact(k: Any, low: Any, high: Any, rate: Fraction) -> Any:
     """Return the probability, as a float, that a count k is released exactly; arrays give arrays.
 
     Examples:
-        >>> round(float(certain(5, 3, 8, Fraction(1, 2))), 4)
+        >>> round(float(chance_of_exact(5, 3, 8, Fraction(1, 2))), 4)
         0.6717
     """
     left, right = (np.maximum(np.asarray(d, dtype=float) + 1, 0) for d in (k - low, high - k))
@@ -214,6 +180,8 @@ class Certified:
     rate: Fraction
     intervals: tuple[Ints, Ints] = field(compare=False, repr=False)
     variances: Floats = field(compare=False, repr=False)
+    proof_id: ClassVar[str] = "certified"
+    proviso: ClassVar[str] = ", if the prior is right"  # of the expected error
 
     @property
     def measured(self) -> int:
@@ -221,8 +189,37 @@ class Certified:
         return len(self.intervals[0])
 
     @property
-    def guarantee(self) -> tuple[str, str, str]:
-        """Return what is promised, what is not, and how often, in one sentence each."""
+    def scale(self) -> Fraction:
+        """Return the scale of the noise."""
+        return 1 / self.rate
+
+    @property
+    def distance(self) -> Fraction:
+        """Return what the noise is sized by: one row changes a count by one."""
+        return Fraction(1)
+
+    @property
+    def mse(self) -> float:
+        """Return the expected squared error under the prior, mean over the cells."""
+        return float(self.variances.mean())
+
+    def notes(self, index: pd.Index[Any]) -> dict[str, str]:
+        """Return which counts are released exactly, and how likely that is for those that are expected."""
+        low, high = self.intervals
+        some = np.flatnonzero(low <= high)
+        if not len(some):
+            why = "no count, ever: the policy's own release is as accurate, and promises more"
+            return {"released exactly": why}
+        shares = np.array([float(self.prior[at]) for at in some])
+        chance = chance_of_exact(np.rint(shares * self.n), low[some], high[some], self.rate).mean()
+        bands = [f"{index[at]} from {low[at]:,} to {high[at]:,}" for at in some[:SHOWN]]
+        more = f" and {len(some) - SHOWN:,} more" if len(some) > SHOWN else ""
+        often = f"mostly (in the middle with a probability of {chance:.3f})"
+        return {"released exactly": f"{'; '.join(bands)}{more}: {often}"}
+
+    @property
+    def guarantee(self) -> tuple[str, str]:
+        """Return what is promised, and what is not, in one sentence each."""
         odds = f"The answers change the odds between any two values of a row by at most exp({self.epsilon})"
         believer = "anyone who believes exactly the stated shares and that rows are independent"
         beyond = "against anyone who believes other shares or knows some of the rows"
@@ -238,7 +235,6 @@ class Certified:
         return (
             f"{odds}, for {believer}.",
             f"This is weaker than a Blowfish policy: nothing is promised {beyond}.",
-            "It is one per dataset: its epsilon does not add up with that of any other release.",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from pandas_blowfish.beyond.quilt import Quilt, sigma
+from pandas_blowfish.beyond.quilt import Quilt, find_quilt
 from pandas_blowfish.errors import SecretError, UnsoundPlanError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question
@@ -45,15 +45,15 @@ class ChainPlan(Plan):
         used, rate = self.quilt.quilts[0], self.quilt.rate
         return (
             f"{super().proof} One row that becomes any other loses {rate} so. Rows follow each other: given "
-            f"rows at some distance on both sides, {used.card:,} rows depend on one, and those rows tell "
+            f"rows at some distance on both sides, {used.card:,} rows depend on one, and those rows reveal "
             f"{float(used.influence):.4g} about it: {float(self.quilt.loss(rate)):.4g} in all, at most."
         )
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
         used, times = self.quilt.quilts[0], float(self.epsilon / self.quilt.rate)
-        said = f"{used.card:,} rows depend on each other: {times:,.3g} times the noise of independent rows"
-        return {**super().facts(), **({"chain": said} if self.sensitivity else {})}
+        noise = f"{used.card:,} rows depend on each other: {times:,.3g} times the noise of independent rows"
+        return {**super().facts(), **({"chain": noise} if self.sensitivity else {})}
 
     @property
     def guarantee(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class ChainPlan(Plan):
 def _quilt(policy: Policy, epsilon: Fraction) -> Quilt:
     assert policy.chain is not None
     assert policy.chain.length is not None
-    return sigma(policy.chain, policy.chain.length, epsilon)
+    return find_quilt(policy.chain, policy.chain.length, epsilon)
 
 
 def chain_plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
@@ -78,7 +78,7 @@ def chain_plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:
 
     Proof note:
         Requires: rows follow the policy's chain in one column; of other columns nothing is known.
-        Ensures:  a plan's answer is a function of that column, and of noise at the rate of `quilt.sigma`.
+        Ensures:  a plan's answer is a function of that column, and of noise at the rate of `find_quilt`.
         Because:  a question that looks at any other column, in a filter or a group too, is refused here, and
                   `choose` measures at `ChainPlan.rate`, for the full graph of the column.
         Checked:  tests/beyond/test_chain_plan.py::test_noise_is_enough_by_enumeration,

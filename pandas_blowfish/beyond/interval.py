@@ -56,7 +56,7 @@ def hedging(q: Fraction, n: int, epsilon: Fraction, alpha: Fraction) -> Interval
                   whether some row is in the cell, is not, or is drawn too; 1 <= low and high <= n - 1.
         Because:  let d = epsilon / 2, let B1, B0 be the probabilities of k when the row is in, is not, and
                   the n - 1 others come from q; A1, A0 when they come from f. Write f- and f+ for the shares
-                  with odds exp(-d) and exp(d) times those of q. k - 1 >= the bound of `low` says that
+                  with odds exp(-d) and exp(d) times those of q. k - 1 >= the bound of `low` means that
                   q^j (1-q)^(n-1-j) >= t f^j (1-f)^(n-1-j) at f = f- for j = k - 1 and so for j = k; the
                   count from which it holds grows with f, so it holds for every f <= f-; mirrored for f >= f+.
                   Here t = max(1, (1-alpha) / (alpha (exp(d) - 1))). As t >= 1, (k-1) / (n-1) >= f- and

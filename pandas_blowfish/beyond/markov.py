@@ -26,7 +26,7 @@ class Markov:
 
     Attributes:
         column: The column's name.
-        transition: One row a value: the probabilities of what follows it. Lists in the column's declared
+        transition: One row per value: the probabilities of what follows it. Lists in the column's declared
             order, a mapping of mappings, or a table with values as index and columns. Each adds up to 1.
         initial: The law of the first row; None for the stationary one, which must then be unique.
         values: The values in the order of `transition`; None for the column's declared order. Read from a
@@ -72,7 +72,7 @@ class Markov:
 
     @property
     def stationary(self) -> bool:
-        """Tell whether every row has the same law."""
+        """Return whether every row has the same law."""
         return self.initial is None or self.step(self.initial) == self.initial
 
     @cached_property
@@ -86,20 +86,6 @@ class Markov:
             sum((p * row[y] for p, row in zip(law, self.transition, strict=True)), Fraction(0))
             for y in range(self.cells)
         )
-
-    def marginals(self, length: int) -> list[Vector]:
-        """Return the exact law of each of the first rows; fractions grow with length unless stationary.
-
-        Examples:
-            >>> Markov("x", [["1/2", "1/2"], ["0", "1"]], initial=[1, 0]).marginals(3)[2]
-            (Fraction(1, 4), Fraction(3, 4))
-        """
-        if self.stationary:
-            return [self.start] * length
-        found = [self.start][:length]
-        while len(found) < length:
-            found.append(self.step(found[-1]))
-        return found
 
     def reorder(self, values: Sequence[Any]) -> Markov:
         """Return the same chain with its values in this order, or raise if they are others.

@@ -16,10 +16,10 @@ import numpy as np
 
 from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import log
 from pandas_blowfish.exact.number import epsilon_of
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Objects = np.ndarray[Any, np.dtype[np.object_]]
 _BITS = 64  # of a logarithm
 _LONG, _KEPT = 512, 256  # bits of a power's denominator: where it is rounded, and to what
@@ -61,7 +61,7 @@ class Quilt:
 
         Examples:
             >>> chain = Markov("state", [["0.9", "0.1"], ["0.2", "0.8"]])
-            >>> once = sigma(chain, 10**6, Fraction(1))
+            >>> once = find_quilt(chain, 10**6, Fraction(1))
             >>> once.loss(once.rate) <= 1, once.loss(2 * once.rate) <= 2
             (True, True)
 
@@ -69,7 +69,7 @@ class Quilt:
             Requires: releases that lose rate_1, ..., rate_K when one row becomes any other, each perhaps
                       chosen after seeing those before; one chain and length.
             Ensures:  together they lose at most this about the value of any row; if each rate is that of
-                      `sigma` at its epsilon_j, at most epsilon_1 + ... + epsilon_K, whichever their quilts.
+                      `find_quilt` at its epsilon_j, at most epsilon_1 + ... + epsilon_K, for any quilts.
             Because:  together they lose rate_1 + ... + rate_K when one row changes, so any quilt of row i
                       gives card (rate_1 + ... + rate_K) + influence. Take, of the K quilts row i has in the
                       K plans, the one of least card, of plan j: its own release costs at most epsilon_j,
@@ -79,7 +79,7 @@ class Quilt:
         return min(self.length * rate, *(one.card * rate + one.influence for one in self.quilts))
 
 
-def sigma(chain: Markov, length: int, epsilon: Any) -> Quilt:
+def find_quilt(chain: Markov, length: int, epsilon: Any) -> Quilt:
     """Return the rate at which rows that follow a chain may be measured.
 
     Args:
@@ -89,7 +89,7 @@ def sigma(chain: Markov, length: int, epsilon: Any) -> Quilt:
 
     Examples:
         >>> chain = Markov("state", [["0.9", "0.1"], ["0.2", "0.8"]])
-        >>> round(float(sigma(chain, 10**6, 1).largest), 2), float(sigma(chain, 10, 1).largest)
+        >>> round(float(find_quilt(chain, 10**6, 1).largest), 2), float(find_quilt(chain, 10, 1).largest)
         (22.3, 10.0)
 
     Proof note:

@@ -1,14 +1,14 @@
 """A Pufferfish scenario: which databases are possible, believed and to be hidden; never sees rows.
 
 Everything is listed: the databases, the priors over them, and the pairs of statements that a release must not
-tell apart. So the promise can be checked of any mechanism whose output probabilities are known, exactly.
+distinguish. So the promise can be checked of any mechanism whose output probabilities are known, exactly.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -24,7 +24,6 @@ DATABASES = 100_000  # that a scenario lists
 RECORDS = 1_000  # that a database may have here
 CASES = 1_000_000  # pairs of a prior and a secret
 
-Statement: TypeAlias = Callable[[Any], object] | Iterable[Any]
 Places: TypeAlias = dict[Any, int]
 Weights: TypeAlias = dict[int, int]
 
@@ -107,7 +106,7 @@ class Scenario:
             values: What a record may be.
             n: How many records.
             priors: Name -> law, or a list. A law is a weight for each value, in their order, or a dict of
-                value -> weight; or a list of n such laws, one a record.
+                value -> weight; or a list of n such laws, one per record.
             secrets: As for a scenario, over tuples of n values; by default every pair of values of every
                 record.
 
@@ -250,7 +249,7 @@ def _listed(given: Any) -> bool:
 
 
 def _several(given: Any) -> bool:
-    """Tell whether a law of records is one for each record."""
+    """Return whether a law of records is one for each record."""
     return not isinstance(given, Mapping) and _listed(given) and all(_listed(each) for each in given)
 
 

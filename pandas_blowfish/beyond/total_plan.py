@@ -45,16 +45,16 @@ class TotalPlan(Plan):
     @property
     def guarantee(self) -> tuple[str, ...]:
         """Return what is promised besides the secrets of each row."""
-        said = self.policy.aggregates[0].describe()
+        secret = self.policy.aggregates[0].describe()
         return (
-            f"Nobody can tell {said} from a total up to as far beyond: odds change by exp({self.epsilon}).",
+            f"Nobody can tell {secret} from a total up to as far beyond: odds change by exp({self.epsilon}).",
             "One release is made of a dataset: another would not add up.",
         )
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
-        told = {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
-        return {name: value for name, value in told.items() if name != "exact, costs nothing"}
+        facts = {**super().facts(), "secret total": self.policy.aggregates[0].describe(), "releases": "one"}
+        return {name: value for name, value in facts.items() if name != "exact, costs nothing"}
 
 
 def plan_type(policy: Policy, asked: Sequence[Question]) -> type[Plan]:

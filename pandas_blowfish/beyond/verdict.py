@@ -122,7 +122,7 @@ def judge(
         Ensures:  ratio = max over cases, outputs and both orders of P(output | first) / P(output | second),
                   exactly (an output of probability 0 under both is none); `holds` is ratio <= exp(epsilon).
         Because:  P(output | law) = sum over databases of weight * row / total; all rows are put over one
-                  denominator, so all sums are of integers, and `within` is exact.
+                  denominator, so all sums are of integers, and `is_within` is exact.
         Checked:  tests/beyond/test_verdict.py::test_ratio_equals_a_plain_loop,
                   tests/beyond/test_verdict.py::test_verdict_turns_at_the_ratio
     """
@@ -153,15 +153,15 @@ def judge(
     chance, other = (Fraction(int(sums[law][output]), laws[law].total * whole) for law in pair)
     witness = Witness(case.prior, case.secret, side, outputs[output], (chance, other))
     ratio = chance / other if other else math.inf
-    holds = None if epsilon is None else within(ratio, epsilon)
+    holds = None if epsilon is None else is_within(ratio, epsilon)
     return Verdict(holds, ratio, loss_above(ratio), epsilon, witness, len(cases), skipped, rest)
 
 
-def within(ratio: Fraction | float, epsilon: Fraction) -> bool:
-    """Tell whether a ratio (a fraction, or infinity) is at most exp(epsilon), exactly.
+def is_within(ratio: Fraction | float, epsilon: Fraction) -> bool:
+    """Return whether a ratio (a fraction, or infinity) is at most exp(epsilon), exactly.
 
     Examples:
-        >>> within(Fraction(271, 100), Fraction(1)), within(Fraction(272, 100), Fraction(1))
+        >>> is_within(Fraction(271, 100), Fraction(1)), is_within(Fraction(272, 100), Fraction(1))
         (True, False)
 
     Proof note:
@@ -219,7 +219,7 @@ class _Row(NamedTuple):
 
 
 def _beyond(one: tuple[int, int, int], two: tuple[int, int, int]) -> bool:
-    """Tell whether high / low of one is the larger; where both are infinite, whether high / whole is."""
+    """Return whether high / low of one is the larger; where both are infinite, whether high / whole is."""
     if one[1] and two[1]:
         return one[0] * two[1] > two[0] * one[1]
     return not one[1] and (bool(two[1]) or one[0] * two[2] > two[0] * one[2])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pandas_blowfish.beyond.verdict import Case, Law
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
@@ -50,11 +50,34 @@ class Wasserstein:
     epsilon: Fraction
     witness: Farthest
     answers: Mapping[Any, int]
+    kind: ClassVar[str] = "wasserstein"
+    proof_id: ClassVar[str] = "wasserstein"
+    proviso: ClassVar[str] = ""  # of the expected error: it is known
+
+    @property
+    def mse(self) -> float:
+        """Return the expected squared error of a released answer."""
+        return variance(self.scale)
 
     @property
     def std(self) -> float:
         """Return the standard error of a released answer."""
-        return math.sqrt(variance(self.scale))
+        return math.sqrt(self.mse)
+
+    @property
+    def guarantee(self) -> tuple[str, str]:
+        """Return what is promised, and what is not, in one sentence each."""
+        return (
+            f"The answer changes the odds between the two statements of each stated pair by at most "
+            f"exp({self.epsilon}), for anyone who believes one of the stated priors.",
+            "This is weaker than a Blowfish policy where a prior is left out: nothing is promised against "
+            "it, nor where the table is none of those that are listed.",
+        )
+
+    def notes(self, index: object) -> dict[str, str]:
+        """Return what an analyst reads about the noise; the answers' labels do not matter."""
+        del index
+        return {"distance": f"{self.distance}: how far answers lie apart between two statements"}
 
     def law(self, database: Any, low: int | None = None, high: int | None = None) -> Mapping[Any, Fraction]:
         """Return the output probabilities of a database in fractions, for `Scenario.check`.
@@ -133,34 +156,11 @@ def wasserstein(
     for case in cases:
         if (case.first, case.second) not in seen:
             seen.add((case.first, case.second))
-            one, two = _gap(shown[case.first], shown[case.second])
+            one, two = farthest_quantiles(shown[case.first], shown[case.second])
             if abs(one - two) > distance:
                 distance, witness = abs(one - two), Farthest(case.prior, case.secret, (one, two))
     width = Fraction(distance)
     return Wasserstein(width, width / epsilon, epsilon, witness, MappingProxyType(found))
-
-
-def distance_between(one: Mapping[int, Any], two: Mapping[int, Any]) -> int:
-    """Return the farthest that mass must move to turn one law of whole numbers into another.
-
-    Args:
-        one: Value -> weight, in whole numbers or fractions; sums need not be 1.
-        two: The other law.
-
-    Examples:
-        >>> distance_between({0: 1, 10: 1}, {1: 1, 12: 1})
-        2
-
-    Proof note:
-        Requires: positive weights.
-        Ensures:  the least d for which the two have a coupling with |x - y| <= d.
-        Because:  on a line the coupling by quantiles moves no mass farther than any other must: if the u-th
-                  quantiles are x < y, the first law has u or more at x and below, the second less than u
-                  below y, so some mass moves from x or below to y or above.
-        Checked:  tests/beyond/test_wasserstein.py::test_distance_equals_the_least_coupling
-    """
-    x, y = _gap(*(sorted((value, Fraction(weight)) for value, weight in law.items()) for law in (one, two)))
-    return abs(x - y)
 
 
 @lru_cache(maxsize=64)
@@ -201,8 +201,21 @@ def _tail(end: int, quotient: Fraction) -> Fraction:
     return quotient**-end / (1 + quotient)
 
 
-def _gap(one: Sequence[tuple[int, Any]], two: Sequence[tuple[int, Any]]) -> tuple[int, int]:
-    """Return the pair of equal quantiles that are farthest apart, of two sorted laws of any sums."""
+def farthest_quantiles(one: Sequence[tuple[int, Any]], two: Sequence[tuple[int, Any]]) -> tuple[int, int]:
+    """Return the pair of equal quantiles that are farthest apart, of two sorted laws of any sums.
+
+    Examples:
+        >>> farthest_quantiles([(0, 1), (10, 1)], [(1, 1), (12, 1)])
+        (10, 12)
+
+    Proof note:
+        Requires: positive weights.
+        Ensures:  the distance of the two is the least d for which the laws have a coupling with |x - y| <= d.
+        Because:  on a line the coupling by quantiles moves no mass farther than any other must: if the u-th
+                  quantiles are x < y, the first law has u or more at x and below, the second less than u
+                  below y, so some mass moves from x or below to y or above.
+        Checked:  tests/beyond/test_wasserstein.py::test_distance_equals_the_least_coupling
+    """
     ahead, behind = sum(weight for _, weight in one), sum(weight for _, weight in two)
     left, right = one[0][1] * behind, two[0][1] * ahead
     i = j = 0

@@ -4,8 +4,8 @@ Promises that a charge is durable before a row is counted, that charges never ex
 edited, deleted or reordered entry is found. A release with a weaker guarantee (entries of kind "apart") is
 reported separately: no budget covers it.
 
-Read `ledger` (what a caller uses), `budget` (totals and datasets), `log` (entries that vouch for all before
-them), `database` (one file, checked in every transaction), `balance` and `rules` (what may be charged),
+Read `ledger` (what a caller uses), `log` (entries that vouch for all before them), `database` (one file,
+checked in every transaction), `balance` (budgets, and whether the sums of entries follow from each other),
 `reprice` (facts learnt later), `named_answers`, `receipt`, `verify`; `entry_table` lists entries, `sealkey`
 makes the keys of fingerprints of rows, and `upgrade` moves old ledgers.
 """

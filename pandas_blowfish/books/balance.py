@@ -1,4 +1,4 @@
-"""Balances: what entries state of their dataset, and whether each follows from the one before.
+"""Budgets, datasets and balances: what may be spent and was, and whether each entry follows from the last.
 
 Never sees rows.
 """
@@ -6,18 +6,80 @@ Never sees rows.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from sqlite3 import Connection
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from pandas_blowfish.books.budget import LARGEST, OVERSPENT
-from pandas_blowfish.books.log import Entry, every, transaction
-from pandas_blowfish.errors import LedgerTamperedError
+from pandas_blowfish.books.log import Entry, select_all, transaction
+from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
 
+OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
+LARGEST = BITS = 14_000  # bits of a number, or of its denominator: Python writes no longer ones
 WEAKER = -1  # the number, which no charge has, under which a release with a weaker guarantee is remembered
 FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a dataset may spend in all and has spent: exact fractions.
+
+    Attributes:
+        total: What all releases together may lose.
+        spent: What they have lost.
+        closed: Why the dataset takes no more charges; None where it takes them.
+    """
+
+    total: Fraction
+    spent: Fraction
+    closed: str | None = None
+    # a hook: `explain.glance`, which books may not import, sets it as the package is imported
+    view: ClassVar[Any] = repr  # budget -> HTML for notebooks
+
+    @property
+    def remaining(self) -> Fraction:
+        """Return what may still be spent; below 0 where a fact made earlier releases cost more than all."""
+        return self.total - self.spent
+
+    def __repr__(self) -> str:
+        closed = "" if self.closed is None else f", closed={self.closed!r}"
+        return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining}{closed})"
+
+    def _repr_html_(self) -> str:
+        return str(type(self).view(self))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a dataset name is bound to, what it has spent, and what became public about it since."""
+
+    name: str
+    binding: dict[str, Any] = field(repr=False)  # holds the seal
+    total: Fraction
+    spent: Fraction
+    closed: str | None  # why it takes no more charges
+    facts: tuple[dict[str, Any], ...] = ()  # as plain data, in the order they were recorded
+
+    @property
+    def budget(self) -> Budget:
+        """Return what it may spend in all and has spent, and whether it is closed."""
+        return Budget(self.total, self.spent, self.closed)
+
+    @property
+    def is_reopenable(self) -> bool:
+        """Return whether it is open, or closed for nothing but its total."""
+        return self.closed is None or self.closed.startswith(OVERSPENT)
+
+
+def check_denominators(now: Dataset) -> None:
+    """Refuse sums that cannot be written."""
+    if max(now.spent, now.total) >= 2**LARGEST:
+        raise EpsilonError("epsilon", "too large a number", allowed=f"below 2**{LARGEST}")
+    if max(now.spent.denominator, (now.total - now.spent).denominator).bit_length() > BITS:
+        fix = "charge decimals, such as 0.1."
+        raise EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
 
 
 class Balance(NamedTuple):
@@ -63,12 +125,12 @@ def parse_fraction(value: Any) -> Fraction:
     return found
 
 
-def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> bool:
-    """Return whether an entry may state its sums when the one before it of its dataset stated its own.
+def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
+    """Return what an entry states, or raise LedgerTamperedError where it does not follow.
 
     Args:
         entry: The entry.
-        before: The one before it, of the same dataset; None if it is the first.
+        was: What the one before it, of the same dataset, states; None if it is the first.
         costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
 
     Proof note:
@@ -80,15 +142,6 @@ def follows(entry: Entry, before: Entry | None, costs: dict[int, Fraction]) -> b
                   weaker promise, the digest of an answer and an upgrade change nothing at all.
         Checked:  tests/books/test_balance.py::test_what_follows
     """
-    try:
-        require_following(entry, None if before is None else balance_of(before), costs)
-    except LedgerTamperedError:
-        return False
-    return True
-
-
-def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
-    """Return what an entry states, or raise LedgerTamperedError where it does not follow; see `follows`."""
     now = balance_of(entry)
     try:
         if _follows(entry, now, was, costs):
@@ -147,7 +200,7 @@ def _fact_follows(entry: Entry, now: Balance, was: Balance, costs: dict[int, Fra
 
 def recorded_facts(connection: Connection, dataset: str) -> tuple[dict[str, Any], ...]:
     """Return the recorded facts of a dataset as plain data, in order."""
-    found = every(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
+    found = select_all(connection, "dataset = ? AND kind = 'fact' ORDER BY id", dataset)
     return tuple(_fact(entry) for entry in found if "repriced" in entry.body)
 
 
@@ -161,7 +214,7 @@ def _fact(entry: Entry) -> dict[str, Any]:
 def list_charges(connection: Connection, dataset: str) -> list[tuple[Entry, Fraction]]:
     """Return the charges of a dataset, each with what it costs by now."""
     costs, found = dict[str, Fraction](), list[Entry]()
-    for entry in every(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
+    for entry in select_all(connection, "dataset = ? AND kind IN ('charge', 'fact') ORDER BY id", dataset):
         try:
             if entry.kind == "charge":
                 found.append(entry)
@@ -177,4 +230,4 @@ def latest_charges(location: str, dataset: str, many: int) -> list[Entry]:
     """Return the last charges of a dataset, newest first."""
     clause = "dataset = ? AND kind IN ('charge', 'apart') ORDER BY id DESC LIMIT ?"
     with transaction(location) as connection:
-        return list(every(connection, clause, dataset, many))
+        return list(select_all(connection, clause, dataset, many))

@@ -30,10 +30,10 @@ def locate(path: str | os.PathLike[str] | None) -> str:
     if where == ":memory:":
         fix = "leave the ledger out, or give bf.Ledger()."
         raise ArgumentError("ledger", "':memory:' would be a file of that name", fix=fix)
-    return where if in_memory(where) else os.path.abspath(where)
+    return where if is_in_memory(where) else os.path.abspath(where)
 
 
-def in_memory(location: str) -> bool:
+def is_in_memory(location: str) -> bool:
     """Return whether a location is this process's memory."""
     return location.startswith("memory:")
 
@@ -90,7 +90,7 @@ def transaction(
 def close(location: str) -> None:
     """Close a file until it is used again; what is in memory stays."""
     with _LOCK:
-        if location in _OPEN and not in_memory(location):
+        if location in _OPEN and not is_in_memory(location):
             _leave(location, *_OPEN.pop(location))
 
 
@@ -134,7 +134,7 @@ def _begun(location: str, mode: str, create: bool) -> sqlite3.Connection:
         connection.execute(f"BEGIN {mode}")
         if _journal(connection) == "wal":
             raise _in_wal(location)
-    if not in_memory(location):
+    if not is_in_memory(location):
         _check_place(location)
     present = _present(connection)
     if mode == "IMMEDIATE":
@@ -206,7 +206,7 @@ def _connection(location: str, create: bool) -> sqlite3.Connection:
     now, (kept, identity) = _identity(location), _OPEN.get(location, (None, None))
     if kept is None or identity != now:
         close(location)
-        if in_memory(location) or (not create and (kept is not None or now is None)):
+        if is_in_memory(location) or (not create and (kept is not None or now is None)):
             raise LedgerNotFoundError(location)
         kept, identity = _connect_file(location, create)
         _OPEN[location] = kept, identity
@@ -217,7 +217,7 @@ def _connection(location: str, create: bool) -> sqlite3.Connection:
 
 def _identity(location: str) -> tuple[int, int] | None:
     """Return what is at a location now: a file, this process's memory (not its parent's), or None."""
-    if in_memory(location):
+    if is_in_memory(location):
         return 0, os.getpid()
     with suppress(OSError):
         status = os.stat(location)

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import balance, rules, sealkey, upgrade, verify
+from pandas_blowfish.books import balance, sealkey, upgrade, verify
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
-from pandas_blowfish.books.budget import Budget, Dataset, check_denominators
+from pandas_blowfish.books.balance import Budget, Dataset, check_denominators
 from pandas_blowfish.books.entry_table import COLUMNS, entry_row
 from pandas_blowfish.books.log import Entry
-from pandas_blowfish.books.rules import Rule
 from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
@@ -24,7 +23,11 @@ if TYPE_CHECKING:
 
     from pandas_blowfish.facts.declared import Constraint
 
-__all__ = ["Budget", "Dataset", "Entry", "Ledger"]
+__all__ = ["ONCE", "WEAKER", "Budget", "Dataset", "Entry", "Ledger", "Rule"]
+
+Rule = Literal["apart", "once"]
+ONCE: Rule = "once"
+WEAKER: Rule = "apart"  # the kind, as stored, of entries with a weaker guarantee: they add nothing to `spent`
 
 
 class Ledger:
@@ -40,7 +43,8 @@ class Ledger:
         Budget(total=1, spent=1/10, remaining=9/10)
     """
 
-    view: ClassVar[Any] = repr  # for notebooks: explain.glance sets it
+    # a hook: `explain.glance`, which books may not import, sets it as the package is imported
+    view: ClassVar[Any] = repr  # ledger -> HTML for notebooks
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
@@ -104,7 +108,7 @@ class Ledger:
             body: JSON-able facts of the release: query, columns, strategy, sensitivity, scale.
             name: The name under which `find` is to find the answer.
             facts: How many recorded facts the release was planned under.
-            rule: What it must satisfy besides; see `rules.require`.
+            rule: What it must satisfy besides; see `require_rule`.
 
         Proof note:
             Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
@@ -123,11 +127,11 @@ class Ledger:
                 sealkey.stated_key(self.location, bound.binding)
             if facts != len(bound.facts):
                 raise errors.FactsChangedError(dataset)
-            rules.require(connection, bound, epsilon, rule)
-            kind = rules.APART if rule == rules.APART else "charge"
-            after = _spend(bound, Fraction(0) if kind == rules.APART else epsilon)
-            other = rules.beside(connection, dataset)
-            more = {"epsilon": epsilon, "name": name, **({} if other is None else {"beside": other})}
+            weaker = chain.select(connection, "dataset = ? AND kind = 'apart'", dataset)
+            require_rule(connection, bound, epsilon, rule, weaker)
+            kind = WEAKER if rule == WEAKER else "charge"
+            after = _spend(bound, Fraction(0) if kind == WEAKER else epsilon)
+            more = {"epsilon": epsilon, "name": name, **({} if weaker is None else {"beside": weaker.id})}
             more |= {answers.ATTESTED: True} if name is not None else {}
             entry = _append(connection, after, kind, {**body, **more})
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
@@ -213,7 +217,7 @@ class Ledger:
         raised = exact(total, "total")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
             bound = _dataset(connection, dataset)
-            if not bound.mendable:
+            if not bound.is_reopenable:
                 raise errors.ClosedDatasetError(dataset, str(bound.closed), for_good=True)
             if raised <= bound.total or raised < bound.spent:
                 allowed = f"> {bound.total}" if bound.spent <= bound.total else f">= {bound.spent}"
@@ -303,8 +307,41 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
         raise errors.LedgerTamperedError(first.id, "its binding cannot be read")
     found = Dataset(name, first.body["binding"], total, spent, closed, facts)
     if charged and closed is not None:
-        raise errors.ClosedDatasetError(name, closed, for_good=not found.mendable)
+        raise errors.ClosedDatasetError(name, closed, for_good=not found.is_reopenable)
     return found
+
+
+def require_rule(
+    connection: Connection, bound: Dataset, epsilon: Fraction, rule: Rule | None, weaker: Entry | None
+) -> None:
+    """Refuse a charge that a rule does not allow.
+
+    Args:
+        connection: The ledger, under its one write lock.
+        bound: The dataset as it stands.
+        epsilon: What the release loses.
+        rule: "apart": a weaker guarantee, reported separately: one such release per dataset, not added to
+            what was spent, that loses no more than the total. "once": one release that costs anything.
+        weaker: The entry of the dataset's release with a weaker guarantee; None where it has none.
+
+    Proof note:
+        Requires: entries are read and the charge is written under one write lock.
+        Ensures:  of each dataset there is one entry of kind "apart" at most; under "once" one charge above 0
+                  at most.
+        Because:  entries are never taken back, and nobody writes between this look and the commit.
+        Checked:  tests/books/test_rules.py::test_rules_hold_over_processes,
+                  tests/books/test_rules.py::test_each_rule_refuses_what_it_must
+    """
+    if rule == WEAKER:
+        if weaker is not None:
+            why = "it has had its one release with a weaker guarantee, and such releases do not add up"
+            raise errors.OnceError(bound.name, why, for_good=True)
+        if epsilon > bound.total:
+            raise errors.InsufficientBudgetError(bound.name, epsilon, bound.total, bound.total)
+    charges = chain.select_all(connection, "dataset = ? AND kind = 'charge'", bound.name)
+    if rule == ONCE and epsilon and bound.spent and any(balance.cost_of(entry) for entry in charges):
+        why = "its policy protects a total, which allows one release; another would not add up"
+        raise errors.OnceError(bound.name, why, for_good=True)
 
 
 def _spend(bound: Dataset, epsilon: Fraction) -> Dataset:

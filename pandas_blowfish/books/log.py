@@ -17,7 +17,7 @@ from typing import Any
 from pandas_blowfish.books.database import close, locate, memory, transaction
 from pandas_blowfish.errors import LedgerKeyError, LedgerTamperedError
 
-__all__ = ["Entry", "append", "canonical", "close", "every", "locate", "memory", "replay", "select"]
+__all__ = ["Entry", "append", "canonical", "close", "locate", "memory", "replay", "select", "select_all"]
 __all__ += ["body_of", "confirm", "follows_hash", "redaction", "seal_answer", "transaction"]
 
 
@@ -35,10 +35,10 @@ class Entry:
 
 def select(connection: sqlite3.Connection, clause: str, *values: object) -> Entry | None:
     """Return the first entry of a clause, if any, once its hash is seen to follow from the one before."""
-    return next(every(connection, f"{clause} LIMIT 1", *values), None)
+    return next(select_all(connection, f"{clause} LIMIT 1", *values), None)
 
 
-def every(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[Entry]:
+def select_all(connection: sqlite3.Connection, clause: str, *values: object) -> Iterator[Entry]:
     """Yield the entries of a clause, each once its hash is seen to follow from the one before it."""
     key = _key()
     for row in connection.execute(f"SELECT * FROM entries WHERE {clause}", values).fetchall():

@@ -36,7 +36,7 @@ def put(connection: Connection, entry: Entry, answer: bytes) -> str | None:
 def find(connection: Connection, dataset: str, name: object) -> tuple[Entry, bytes] | None:
     """Return the first charge under a name whose answer is kept, with the answer."""
     clause = f"dataset = ? AND {NAME} = ? AND kind IN ('charge', 'apart') ORDER BY id"
-    for entry in chain.every(connection, clause, dataset, name):
+    for entry in chain.select_all(connection, clause, dataset, name):
         stored = _stored(connection, entry.id)
         check(entry.id, entry.hash, _digest(connection, entry), stored, old=not entry.body.get(ATTESTED))
         if stored is not None:

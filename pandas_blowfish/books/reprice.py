@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_blowfish.books.balance import UNREADABLE
-from pandas_blowfish.books.budget import OVERSPENT, Dataset
+from pandas_blowfish.books.balance import OVERSPENT, UNREADABLE, Dataset
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
-from pandas_blowfish.facts.later import FIX, add_facts, clash, policy_from
+from pandas_blowfish.facts.later import FIX, add_facts, find_clash, policy_from
 from pandas_blowfish.plan.price import Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 
@@ -65,7 +64,7 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     rows = None if before.presence else dataset.binding.get("rows")
     answer = read_facts([fact], before.domain)[0].answer
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
-    if answer is not None and (problem := clash(dataset.binding["policy"], facts, rows)):
+    if answer is not None and (problem := find_clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
     return price_facts(after) if after != before else None
 
@@ -90,7 +89,7 @@ def reprice_charges(
                   at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
                   that follows from others leaves the possible tables, and so the neighbours, as they were;
                   where facts leave one table there are none, and what looks at columns that a marginal
-                  tells loses nothing (`price_of`). A cost never falls.
+                  determines loses nothing (`price_of`). A cost never falls.
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:
@@ -111,9 +110,9 @@ def reprice_charges(
             more += now - cost
     spent = dataset.spent + more
     closed = dataset.closed
-    if unknown and dataset.mendable:
+    if unknown and dataset.is_reopenable:
         closed = f"{fact.describe()} became public, and what was lost then is not known of {_named(unknown)}"
-    elif spent > dataset.total and dataset.mendable:
+    elif spent > dataset.total and dataset.is_reopenable:
         closed = f"{OVERSPENT} since {fact.describe()} became public: {spent} of {dataset.total}"
         closed += f", {more} of it more than was charged, by {_named(list(costs))}" if costs else ""
         closed += "; Ledger.raise_budget(...) to at least that opens it again"

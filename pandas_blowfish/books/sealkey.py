@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from pandas_blowfish.books.database import in_memory
+from pandas_blowfish.books.database import is_in_memory
 from pandas_blowfish.errors import LedgerTamperedError, SealKeyError
 from pandas_blowfish.exact.digest import keyed_digest
 
@@ -30,7 +30,7 @@ _MEMORY: dict[str, bytes] = {}  # location: the key of a ledger in memory
 
 def read_key(location: str) -> bytes:
     """Return the key of a ledger, or raise SealKeyError where it is not there."""
-    if in_memory(location):
+    if is_in_memory(location):
         return _MEMORY.setdefault(location, secrets.token_bytes(32))
     stated, path = _place(location)
     if stated is not None:
@@ -61,7 +61,7 @@ def propose_key(location: str, known: str | None) -> bytes:
         location: The ledger.
         known: The fingerprint that its datasets state; None where there are none, so that it has no key yet.
     """
-    if known is None and not in_memory(location):
+    if known is None and not is_in_memory(location):
         stated, path = _place(location)
         if stated is None and not os.path.lexists(path):
             return secrets.token_bytes(32)
@@ -76,7 +76,7 @@ def keep_key(location: str, master: bytes) -> bool:
 
     A whole file appears, once, so that processes that do so at the same time agree.
     """
-    stated, path = (master, "") if in_memory(location) else _place(location)
+    stated, path = (master, "") if is_in_memory(location) else _place(location)
     if stated is None and not os.path.lexists(path):
         draft = f"{path}.{secrets.token_hex(8)}.new"
         try:

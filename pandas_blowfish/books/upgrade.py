@@ -18,12 +18,12 @@ from typing import Any
 
 from pandas_blowfish.books import database, sealkey
 from pandas_blowfish.books import log as chain
+from pandas_blowfish.books.balance import UNREADABLE
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import LedgerTamperedError, SealKeyError
 from pandas_blowfish.exact.digest import seal_digest
 
 PROBLEM = "its content is not what it was before the upgrade"
-_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def upgrade(location: str) -> list[str]:
@@ -41,7 +41,7 @@ def upgrade(location: str) -> list[str]:
             connection.execute("PRAGMA secure_delete = ON")
         for entry in found:
             _redact(connection, entry, master)
-    if written and not database.in_memory(location):  # also where the last upgrade ended before this
+    if written and not database.is_in_memory(location):  # also where the last upgrade ended before this
         database.scrub(location)
         with suppress(OSError):  # older versions left it readable for others
             os.chmod(location, 0o600)
@@ -50,7 +50,7 @@ def upgrade(location: str) -> list[str]:
 
 def key_id(connection: Connection) -> str | None:
     """Return the fingerprint of the seal key that the datasets of a ledger state; None where none does."""
-    for entry in chain.every(connection, "kind = 'open' ORDER BY id"):
+    for entry in chain.select_all(connection, "kind = 'open' ORDER BY id"):
         binding = entry.body.get("binding")
         stated = binding.get("seal_key") if isinstance(binding, dict) else None
         if isinstance(stated, dict) and isinstance(stated.get("id"), str):
@@ -104,7 +104,7 @@ def _original(master: bytes, dataset: str, binding: Mapping[str, Any], number: i
         text = sealkey.unwrap(master, stated["salt"], dataset, stated["original"])
         if _redacted(json.loads(text)["binding"], stated) == binding:
             return text
-    except _UNREADABLE:
+    except UNREADABLE:
         pass
     raise LedgerTamperedError(number, PROBLEM)
 
@@ -112,7 +112,7 @@ def _original(master: bytes, dataset: str, binding: Mapping[str, Any], number: i
 def _holding(connection: Connection) -> Iterator[Entry]:
     """Yield the first entries that hold a key."""
     key = "CASE WHEN json_valid(body) THEN json_extract(body, '$.binding.key') END"
-    yield from chain.every(connection, f"kind = 'open' AND {key} IS NOT NULL ORDER BY id")
+    yield from chain.select_all(connection, f"kind = 'open' AND {key} IS NOT NULL ORDER BY id")
 
 
 def _redact(connection: Connection, entry: Entry, master: bytes) -> None:
@@ -122,7 +122,7 @@ def _redact(connection: Connection, entry: Entry, master: bytes) -> None:
     stated["original"] = sealkey.wrap(master, salt, entry.dataset, text)
     try:
         binding = _redacted(entry.body["binding"], stated)
-    except _UNREADABLE:
+    except UNREADABLE:
         raise LedgerTamperedError(entry.id, "its binding cannot be read") from None
     body = chain.canonical({**entry.body, "binding": binding})
     last = chain.select(connection, "dataset = ? ORDER BY id DESC", entry.dataset)

@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The arguments; those of the process by default.
     """
-    _mend_streams()
+    _repair_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     screen, debug = (
         Screen(as_json="--json" in words, progress="--no-progress" not in words),
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.BROKEN_PIPE
 
 
-def _mend_streams() -> None:
+def _repair_streams() -> None:
     """Let no letter, and no closed stream, stop a run: what would fail is escaped, or goes nowhere.
 
     A closed standard error must not be None, for `print` would take standard output instead.

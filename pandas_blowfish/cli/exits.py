@@ -107,7 +107,7 @@ def with_fix(error: Error, fix: str) -> Error:
 
 
 @contextmanager
-def blaming(code: int) -> Iterator[None]:
+def fail_with(code: int) -> Iterator[None]:
     """Let errors of a block exit with a code: whatever a policy file raises is about the policy."""
     try:
         yield

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.cli.exits import UsageError
-from pandas_blowfish.cli.outputs import require_apart, require_writable
+from pandas_blowfish.cli.outputs import require_distinct, require_writable
 from pandas_blowfish.errors import ArgumentError, MissingPackageError, SchemaError
 from pandas_blowfish.export import SUFFIXES
 from pandas_blowfish.policy.serialise import MAX_TEXT, parse_yaml
@@ -85,7 +85,7 @@ def read_job(given: Namespace) -> Job:
     asks = tuple(
         _ask(each, f"release {number}", unnamed=given.unnamed) for number, each in enumerate(listed, 1)
     )
-    require_apart([[ask.out] for ask in asks if ask.out is not None])
+    require_distinct([[ask.out] for ask in asks if ask.out is not None])
     fields: dict[str, Any] = {key: Path(stated[key]) for key in PATHS}
     fields |= {key: stated.get(key) for key in (*TEXTS, "epsilon")}
     fields |= {"outside": fields["outside"] or "error", "na": tuple(stated.get("na") or ())}

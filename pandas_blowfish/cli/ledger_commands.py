@@ -49,7 +49,7 @@ def ledger(given: Namespace, screen: Screen) -> int:
     verified: bool | None = None
     if given.verify or receipts:
         verified = book.verify() and all(book.verify(receipt) for receipt in receipts)
-    with telling(book):
+    with verify_on_failure(book):
         entries = book.entries
         if given.dataset is not None:
             entries = entries[entries["dataset"] == given.dataset]
@@ -94,9 +94,9 @@ def report(given: Namespace, screen: Screen) -> int:
     book = Ledger.at(given.ledger)
     if Path(given.out).suffix.lower() not in (".html", ".htm"):
         raise ArgumentError("out", f"unknown ending {Path(given.out).suffix!r}", allowed=".html")
-    outputs.require_unused([Path(given.out)], {"the ledger": outputs.of_ledger(given.ledger)})
+    outputs.require_unused([Path(given.out)], {"the ledger": outputs.ledger_files(given.ledger)})
     outputs.require_writable(Path(given.out).parent)
-    with screen.bar("drawing") as tick, telling(book):
+    with screen.bar("drawing") as tick, verify_on_failure(book):
         made = write(book, given.out, dataset=given.dataset)
         tick(1.0)
     screen.say(made)
@@ -125,7 +125,7 @@ def demo(given: Namespace, screen: Screen) -> int:  # noqa: ARG001  each command
 
 
 @contextlib.contextmanager
-def telling(book: Ledger) -> Iterator[None]:
+def verify_on_failure(book: Ledger) -> Iterator[None]:
     """Let `verify` name the entry where a block fails because one cannot be read."""
     try:
         yield

@@ -12,7 +12,7 @@ from typing import Any
 
 
 @contextmanager
-def alone(ledger: Path) -> Iterator[None]:
+def hold_lock(ledger: Path) -> Iterator[None]:
     """Let other runs on the same ledger wait, so that two of the same job do not both pay for an answer.
 
     The budget is safe without: the ledger has locks of its own. Where there are no file locks, or the lock's
@@ -35,7 +35,7 @@ def alone(ledger: Path) -> Iterator[None]:
 
 
 @contextmanager
-def unbroken() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Let the first Ctrl-C (or SIGTERM) wait until a charge is answered and written; the second does not."""
     if threading.current_thread() is not threading.main_thread():
         yield

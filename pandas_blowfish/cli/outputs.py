@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.cli.exits import FILES, UsageError, blaming
+from pandas_blowfish.cli.exits import FILES, UsageError, fail_with
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.export import MAX_SHEET_ROWS, save
 from pandas_blowfish.plan.plan import Plan
@@ -44,7 +44,7 @@ def require_directory(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
 
 
-def of_ledger(ledger: Any) -> list[Path]:
+def ledger_files(ledger: Any) -> list[Path]:
     """Return the files of a ledger, there or not."""
     return [Path(f"{ledger}{ending}") for ending in BESIDE]
 
@@ -62,7 +62,7 @@ def require_unused(written: Iterable[Path], used: Mapping[str, Sequence[Any]]) -
             raise UsageError(f"{str(place)!r} would be written over {what}", "give another --out.")
 
 
-def require_apart(written: Sequence[Sequence[Path]]) -> None:
+def require_distinct(written: Sequence[Sequence[Path]]) -> None:
     """Refuse releases of which two are written to one file; for each, all of its files."""
     taken: set[tuple[object, ...]] = set()
     for places in written:
@@ -79,7 +79,7 @@ def require_apart(written: Sequence[Sequence[Path]]) -> None:
 def require_writable(directory: Path) -> None:
     """Refuse a directory in which no file can be made."""
     if not directory.is_dir() or not os.access(directory, os.W_OK):
-        with blaming(FILES):
+        with fail_with(FILES):
             problem = f"{str(directory)!r} is no directory to write in"
             raise ArgumentError("out", problem, fix="make it first, or choose another.")
 

@@ -28,7 +28,7 @@ def read_policy(path: Any) -> Policy:
     """Return the policy in a YAML file; whatever is wrong in it is an error of the policy."""
     with open(path, "rb"):  # raises where there is no file
         pass
-    with exits.blaming(exits.POLICY):
+    with exits.fail_with(exits.POLICY):
         return Policy.from_yaml(Path(path))
 
 

@@ -17,7 +17,7 @@ from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
-from pandas_blowfish.cli.ledger_commands import telling
+from pandas_blowfish.cli.ledger_commands import verify_on_failure
 from pandas_blowfish.errors import (
     ArgumentError,
     BlowfishError,
@@ -91,10 +91,14 @@ def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> l
                 error.args = (f"release {number}: {error}", *error.args[1:])
             raise
     written = [each.files for each in planned]
-    used = {"the rows": [job.data], "the policy": [job.policy], "the ledger": outputs.of_ledger(job.ledger)}
+    used = {
+        "the rows": [job.data],
+        "the policy": [job.policy],
+        "the ledger": outputs.ledger_files(job.ledger),
+    }
     used |= {"the file of jobs": [job.jobs]} if job.jobs is not None else {}
     outputs.require_unused([place for each in written for place in each], used)
-    outputs.require_apart(written)
+    outputs.require_distinct(written)
     return planned
 
 
@@ -102,7 +106,7 @@ def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | No
     """Refuse a run that the budget does not suffice for, as a whole."""
     cost = sum((each.cost for each in planned), Fraction(0))
     if bound is not None and bound.closed is not None and not all(each.kept for each in planned):
-        raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.mendable)
+        raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.is_reopenable)
     remaining = total if bound is None else bound.budget.remaining
     fresh = [each for each in planned if each.cost]
     why = fresh[0].plan.policy.single_release if fresh else None
@@ -150,7 +154,7 @@ def _planned(
 def _names(book: Ledger, dataset: str) -> dict[str, list[str]]:
     """Return the names that a dataset's charges have, by the text of their query."""
     found = dict[str, list[str]]()
-    with telling(book):
+    with verify_on_failure(book):
         entries = book.entries
     charges = entries[(entries["dataset"] == dataset) & (entries["kind"] == "charge")]
     for query, name in zip(charges["query"], charges["name"], strict=True):

@@ -20,7 +20,7 @@ from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.jobs import Job, read_job
-from pandas_blowfish.cli.locks import alone, unbroken
+from pandas_blowfish.cli.locks import delay_interrupts, hold_lock
 from pandas_blowfish.cli.policy_commands import read_policy
 from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
 from pandas_blowfish.cli.screen import Screen, format_table
@@ -172,7 +172,7 @@ def _answer(
     try:
         with screen.bar("releasing") as tick:
             for each in planned:
-                with alone(Path(book.location)), unbroken():
+                with hold_lock(Path(book.location)), delay_interrupts():
                     done.append(_one(each, rows, book, dataset, screen))
                 tick(len(done) / len(planned))
     except BaseException as error:

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.tally import require_columns
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.clusters.centres import nearest
 from pandas_blowfish.policy.attribute import Attribute, is_missing
 
-Ints = NDArray[np.int64]
 Reader = Callable[[int, int], Floats]
 CHUNK = 1 << 17
 

@@ -17,8 +17,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.place import OUTSIDE, Ints, bounds, exact_limit, instants, missing_code, numbers
+from pandas_blowfish.count.place import (
+    OUTSIDE,
+    bounds,
+    exact_limit,
+    missing_code,
+    place_instants,
+    place_numbers,
+)
 from pandas_blowfish.errors import DeclaredValueError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values, is_missing
 
@@ -41,10 +49,10 @@ def encoder(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Call
     kind, number = _storage(dtype), attribute.kind in ("integer", "float") and not _huge(attribute)
     if kind == "datetime" and attribute.kind == "datetime":
         read, unit, zone = _stamps(array)
-        return lambda start, stop: instants(read(start, stop), unit, zone, attribute, clip)
+        return lambda start, stop: place_instants(read(start, stop), unit, zone, attribute, clip)
     if kind == "number" and number and isinstance(dtype, np.dtype):
         data = series.to_numpy()
-        return lambda start, stop: numbers(data[start:stop], attribute, clip)
+        return lambda start, stop: place_numbers(data[start:stop], attribute, clip)
     if kind == "number" and number:
         return lambda start, stop: _masked(array[start:stop], attribute, clip)
     if dtype == np.dtype(bool) and attribute.kind == "bool":
@@ -111,7 +119,7 @@ def _scalar(value: Any, attribute: Attribute, clip: bool) -> int:
             return OUTSIDE  # text is not an instant, even where a constant in a policy may be written as one
         stamp = pd.Timestamp(value)
         stamps = np.array([stamp.asm8.view(np.int64)])
-        return int(instants(stamps, stamp.unit, stamp.tz is not None, attribute, clip)[0])
+        return int(place_instants(stamps, stamp.unit, stamp.tz is not None, attribute, clip)[0])
     if attribute.kind in ("integer", "float"):
         return _number(value, attribute, clip) if is_number else OUTSIDE
     if attribute.kind == "bool" and is_number and value in (0, 1):
@@ -129,7 +137,7 @@ def _number(value: Any, attribute: Attribute, clip: bool) -> int:
     if isinstance(attribute, Unbounded):
         return _endless(value, attribute, clip)
     if isinstance(value, (float, np.floating)) and not (_huge(attribute) and math.isfinite(value)):
-        return int(numbers(np.array([value]), attribute, clip)[0])
+        return int(place_numbers(np.array([value]), attribute, clip)[0])
     try:
         return attribute.code(value)
     except DeclaredValueError:
@@ -151,11 +159,11 @@ def _endless(value: Any, attribute: Unbounded, clip: bool) -> int:
         value = float(top if value > 0 else -top)
     elif whole and attribute.kind == "integer" and value != int(value):
         return OUTSIDE
-    return int(numbers(np.array([float(value) if whole else value]), attribute, clip)[0])
+    return int(place_numbers(np.array([float(value) if whole else value]), attribute, clip)[0])
 
 
 def _huge(attribute: Attribute) -> bool:
-    """Tell whether numbers are listed that int64 cannot hold."""
+    """Return whether numbers are listed that int64 cannot hold."""
     return isinstance(attribute, Values) and any(abs(place) >= 2**63 for place in attribute.positions)
 
 
@@ -163,5 +171,5 @@ def _masked(chunk: Any, attribute: Attribute, clip: bool) -> Ints:
     """Code numbers stored with a mask (Int64, Float64, Arrow)."""
     null = np.asarray(chunk.isna(), dtype=bool)
     kind = np.dtype(f"{chunk.dtype.kind}{chunk.dtype.itemsize if chunk.dtype.kind == 'f' else 8}")
-    codes = numbers(chunk.to_numpy(dtype=kind, na_value=0), attribute, clip)
+    codes = place_numbers(chunk.to_numpy(dtype=kind, na_value=0), attribute, clip)
     return np.where(null, missing_code(attribute), codes)

@@ -18,9 +18,10 @@ import xxhash
 
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.groups import group_cells
-from pandas_blowfish.count.place import MISSING, OUTSIDE, Ints
+from pandas_blowfish.count.place import MISSING, OUTSIDE
 from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.weigh import lattice_numbers
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 
 SHIFT = 2**54  # the number of the step at 0 in a column without bounds: none is negative

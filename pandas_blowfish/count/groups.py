@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.count.encode import encoder
-from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.readers.batches import ArrowTable
 from pandas_blowfish.count.readers.pieces import Key
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 
 MOST = 1 << 16  # groups that may come back

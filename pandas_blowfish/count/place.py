@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.instant import NS_PER_UNIT
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 
-Ints = NDArray[np.int64]
 OUTSIDE, MISSING = -1, -2  # as bits of a float both are NaN, so they name no number of a column without cells
 _NAT = np.iinfo(np.int64).min
 _NAN = int(np.array(np.nan).view(np.int64))
@@ -42,7 +42,7 @@ def bounds(attribute: Any) -> tuple[Fraction, Fraction]:
     return places[0], places[-1]
 
 
-def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
+def place_numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
     """Code plain numbers."""
     if isinstance(attribute, Unbounded):
         return _bits(data, attribute, clip)
@@ -60,7 +60,7 @@ def numbers(data: NDArray[Any], attribute: Attribute, clip: bool) -> Ints:
     return codes
 
 
-def instants(stamps: Ints, unit: str, zone: bool, attribute: Attribute, clip: bool) -> Ints:
+def place_instants(stamps: Ints, unit: str, zone: bool, attribute: Attribute, clip: bool) -> Ints:
     """Code instants stored in any unit; naive ones are not comparable with instants in a time zone."""
     null, factor = stamps == _NAT, NS_PER_UNIT[unit]
     if isinstance(attribute, Unbounded):
@@ -154,7 +154,7 @@ def _floats(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
     return np.where(known, codes, np.where(np.isnan(data), missing_code(grid), beyond))
 
 
-def _cells(data: NDArray[np.float64], grid: Grid) -> Ints:
+def _cells(data: Floats, grid: Grid) -> Ints:
     """Return the cells of floats inside the bounds: a guess by division, set right against the edges.
 
     Below 2^48 cells a quotient is off by less than a quarter, so that a quarter more is never too small.
@@ -173,7 +173,7 @@ def _cells(data: NDArray[np.float64], grid: Grid) -> Ints:
     return codes
 
 
-def _edge(grid: Grid, cells: Ints) -> NDArray[np.float64]:
+def _edge(grid: Grid, cells: Ints) -> Floats:
     """Return where cells begin, as the nearest float."""
     scale = math.lcm(grid.low.denominator, grid.step.denominator)
     first, each = int(grid.low * scale), int(grid.step * scale)
@@ -183,7 +183,7 @@ def _edge(grid: Grid, cells: Ints) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=4)
-def _edges(grid: Grid) -> NDArray[np.float64]:
+def _edges(grid: Grid) -> Floats:
     return grid.lows(grid.cells + 1).astype(np.float64)
 
 
@@ -229,7 +229,7 @@ def _bits(data: NDArray[Any], attribute: Unbounded, clip: bool) -> Ints:
     return codes
 
 
-def _decimals(data: NDArray[Any]) -> NDArray[np.float64]:
+def _decimals(data: NDArray[Any]) -> Floats:
     """Return narrow floats as the decimals they print as: the fewest digits that round back to them."""
     exactly = data.astype(np.float64)
     size = np.abs(exactly)

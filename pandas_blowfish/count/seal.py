@@ -18,9 +18,9 @@ import xxhash
 
 from pandas_blowfish.count import fingerprint as spread
 from pandas_blowfish.count.encode import encoder
-from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.readers.pieces import Pieces
 from pandas_blowfish.errors import EngineError, OutsideDomainError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.digest import seal_digest
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.count.encode import encoder
-from pandas_blowfish.count.place import APART, WHOLE, Ints
+from pandas_blowfish.count.place import APART, WHOLE
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.plan.lattice import LIMIT, Lattice, Total
 from pandas_blowfish.policy.attribute import Unbounded
@@ -113,7 +114,7 @@ def weigh(lattice: Lattice, codes: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return np.clip(weights, -LIMIT, LIMIT) if lattice.largest > LIMIT else weights, kept
 
 
-def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
+def lattice_numbers(values: Floats, attribute: Unbounded) -> Ints:
     """Return the cell [i step, (i + 1) step) of each number, i clamped to +-2^61.
 
     As in bounded columns a float belongs to the last cell whose edge, correctly rounded, it has reached;
@@ -150,7 +151,7 @@ def lattice_numbers(values: NDArray[np.float64], attribute: Unbounded) -> Ints:
     return number
 
 
-def log_numbers(values: NDArray[np.float64], step: Fraction) -> Ints:
+def log_numbers(values: Floats, step: Fraction) -> Ints:
     """Return the cell [i step, (i + 1) step) of each number's natural logarithm; 0 where there is none.
 
     Proof note:

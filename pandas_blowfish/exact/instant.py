@@ -73,7 +73,7 @@ def stamp_index(nanoseconds: NDArray[Any], tz: str | None) -> pd.DatetimeIndex:
 
 
 def is_span(value: object) -> bool:
-    """Tell whether an object is a time span of some library (text may be one, but is not known to be)."""
+    """Return whether an object is a time span of some library (text may be one, but is not known to be)."""
     return hasattr(value, "total_seconds") or isinstance(value, (np.timedelta64, pd.offsets.BaseOffset))
 
 

@@ -22,7 +22,7 @@ MAX_COMPARED = 4 * 10**6  # numbers of all pairs of rows that are compared at on
 
 
 def is_maximal(rows: NDArray[Any]) -> Bools:
-    """Tell which rows no other row reaches everywhere; of equal ones the first.
+    """Return which rows no other row reaches everywhere; of equal ones the first.
 
     Examples:
         >>> is_maximal(np.array([[0, 3], [1, 1], [2, 0], [1, 0], [0, 3]])).tolist()

@@ -20,15 +20,15 @@ ROUNDING = 1e-6  # of the largest answer
 def consistent_facts(constraints: Iterable[Constraint], domain: Domain) -> tuple[Fact, ...]:
     """Return facts read against the declared cells, or raise for answers that contradict each other."""
     facts = read_facts(constraints, domain)
-    if problem := contradiction(facts, domain):
+    if problem := find_contradiction(facts, domain):
         raise ArgumentError(
             "constraints", problem, fix="state the answers that were published, or leave them out."
         )
     return facts
 
 
-def contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None) -> str:
-    """Return why known answers cannot all be true, "" if they can (or if there are too many to tell).
+def find_contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None) -> str:
+    """Return why known answers cannot all be true, "" if they can (or if there are too many to find out).
 
     Args:
         facts: The facts; those without an answer do not matter.
@@ -40,7 +40,7 @@ def contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None
         >>> from pandas_blowfish.facts.declared import Count
         >>> ages = Domain((integers("age", 0, 99),))
         >>> facts = read_facts([Count("age < 18", answer=5), Count("age < 65", answer=4)], ages)
-        >>> contradiction(facts, ages)
+        >>> find_contradiction(facts, ages)
         "no table has the answers of Count('age < 18'), Count('age < 65')"
     """
     known = [fact for fact in facts if fact.answer is not None]
@@ -64,7 +64,7 @@ def contradiction(facts: Sequence[Fact], domain: Domain, rows: int | None = None
 
 
 def _feasible(table: np.ndarray, answers: np.ndarray, rows: float | None) -> bool:
-    """Tell whether some counts of the kinds of cells, none negative, have the known sums."""
+    """Return whether some counts of the kinds of cells, none negative, have the known sums."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 

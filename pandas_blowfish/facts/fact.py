@@ -90,7 +90,7 @@ def cells_of(fact: Fact) -> Hashable:
 
 
 def determines(marginal: Fact, fact: Fact) -> bool:
-    """Tell whether a fact follows from a marginal of its columns and perhaps more."""
+    """Return whether a fact follows from a marginal of its columns and perhaps more."""
     return marginal.condition is None and set(fact.columns) <= set(marginal.columns)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.facts.consistent import contradiction
+from pandas_blowfish.facts.consistent import find_contradiction
 from pandas_blowfish.facts.declared import Box, Constraint, Count, Marginal, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, cells_of, determines, read_facts
 from pandas_blowfish.policy.cells import Cells
@@ -37,18 +37,18 @@ def read_fact(fact: Any) -> Constraint:
 
 @lru_cache(maxsize=64)
 def policy_from(text: str, facts: tuple[str, ...]) -> Policy:
-    """Return a policy from its JSON text, with facts that were recorded since, each as text."""
+    """Return a policy from its JSON text, with facts that were recorded since, each as text; read once."""
     return add_facts(
         Policy.from_dict(json.loads(text)), [constraint_from_dict(json.loads(fact)) for fact in facts]
     )
 
 
 @lru_cache(maxsize=64)
-def clash(text: str, facts: tuple[str, ...], rows: int | None) -> str:
+def find_clash(text: str, facts: tuple[str, ...], rows: int | None) -> str:
     """Return why a policy's own facts and others, as they were stated, cannot all be true, or ""."""
     own = policy_from(text, ())
     others = read_facts([constraint_from_dict(json.loads(fact)) for fact in facts], own.domain)
-    return contradiction([*own.facts, *others], own.domain, rows)
+    return find_contradiction([*own.facts, *others], own.domain, rows)
 
 
 def add_facts(policy: Policy, facts: Iterable[Constraint]) -> Policy:

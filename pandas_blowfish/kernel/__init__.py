@@ -2,7 +2,7 @@
 
 `measure.py` is the one function through which rows become a release; read it first, then `check.py`, which
 recomputes the loss of a plan before it is charged and does not trust the plan. `noise.py` draws, with the
-limits of `cell_limits.py`. `buckets.py` and `weaker_release.py` are the two other places that add noise.
+limits of `exact/enclosure.py`. `buckets.py` and `weaker_release.py` are the two other places that add noise.
 
 This folder is not all that an auditor reads. For each claim, the files and their lines together:
 
@@ -10,20 +10,20 @@ No release loses more than it is charged (2,250 lines):
     kernel/check.py, kernel/measure.py, policy/graph/edges.py, policy/graph/moves.py, policy/cells.py,
     policy/attribute.py, policy/margin.py, count/probe.py
 
-The same, where the policy states public facts (1,850 lines):
-    facts/, exact/integer_kernel.py
+The same, where the policy states public facts (2,050 lines):
+    facts/, policy/graph/records.py, exact/integer_kernel.py
 
 The same, for Markov chains and secret totals (750 lines):
     beyond/markov.py, beyond/quilt.py, beyond/aggregate.py
 
-Charges are written first, never lost, and never exceed the total (1,200 lines):
-    books/ledger.py, books/log.py, books/database.py, books/balance.py, books/budget.py, books/rules.py
+Charges are written first, never lost, and never exceed the total (1,150 lines):
+    books/ledger.py, books/log.py, books/database.py, books/balance.py
 
 Edits of the ledger are found (550 lines):
     books/verify.py, books/log.py, books/named_answers.py, books/upgrade.py
 
 Noise has exactly the stated law (450 lines):
-    kernel/noise.py, kernel/cell_limits.py, exact/enclosure.py
+    kernel/noise.py, exact/enclosure.py
 
 Rows leave only as noisy values, values that no edge changes, and keyed seals (3,300 lines):
     kernel/measure.py, kernel/buckets.py, kernel/weaker_release.py, count/

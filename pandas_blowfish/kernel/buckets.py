@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.count.place import Ints
 from pandas_blowfish.errors import ScaleError
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
 from pandas_blowfish.plan.line.dawa import CONTINUES
 

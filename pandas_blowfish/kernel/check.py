@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.beyond.aggregate import Aggregate
-from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.quilt import find_quilt
 from pandas_blowfish.count.probe import probe, value_in
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import UnsoundPlanError
@@ -41,7 +41,7 @@ PROBES, FEWER = 24, 2  # cells that the counter is tried on, of few query rows a
 MANY_ROWS = 100_000
 ALL, OFTEN = 64, 24  # cells up to which it is tried on all, each less often than that
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
-MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts tell an answer
+MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts determine an answer
 EVERY, ARGUED = "every edge", "argued"
 
 
@@ -57,7 +57,7 @@ class Check:
         domain: The columns that the release looks at.
         edges: The pairs.
         times: How many of them neighbours differ by at most.
-        text: What the receipt says was checked.
+        text: What the receipt states was checked.
         rate: What one changed row may lose of each unit of the charge: less than 1 for rows of a chain.
     """
 
@@ -78,8 +78,8 @@ class Check:
             edges, times = edges_of(policy, columns), 1
         else:
             edges, times = closure_of(policy, columns), max(found.count, 1)
-        told = found is not None and (found.rule == KNOWN or _told(policy, plan))
-        text = ARGUED if told or policy.chain is not None else _text(plan, edges)
+        public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))
+        text = ARGUED if public or policy.chain is not None else _text(plan, edges)
         return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost))
 
     def require(self, step: Round, left: Fraction, random: Random | None = None) -> Fraction:
@@ -97,8 +97,8 @@ class Check:
             Requires: the policy; `bound_moves` (its own note).
             Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
                       counted agrees with what was tried on all cells drawn.
-            Because:  the loss of an edge is the sum over rows of the change over the scale (MATH, section 1),
-                      in fractions wherever floats cannot tell; edges are read off the policy's words, columns
+            Because:  the loss of an edge is the sum over rows of the change over the scale (PROOFS.md), in
+                      fractions wherever floats cannot decide; edges are read off the policy's words, columns
                       are compared with what the counter makes of records in those cells.
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
                       tests/kernel/test_check.py::test_finds_every_lie
@@ -134,7 +134,7 @@ class Check:
         return Fraction(lost)
 
     def _small(self, step: Round) -> bool:
-        """Tell whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
+        """Return whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
         cells = len(self.edges.listed.cells)
         return step.own_noise and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
 
@@ -270,7 +270,7 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
 
 
 def _text(plan: Plan, edges: Edges) -> str:
-    """Return what a receipt says was checked."""
+    """Return what a receipt states was checked."""
     if edges.few:
         return EVERY
     count = edges.count
@@ -290,11 +290,11 @@ def _rate(policy: Policy, charge: Fraction) -> Fraction:
     if chain is None or not charge:
         return Fraction(1)
     assert chain.length is not None
-    return sigma(chain, chain.length, charge).rate / charge
+    return find_quilt(chain, chain.length, charge).rate / charge
 
 
 def is_noisy(scales: Scales) -> bool:
-    """Tell whether some row has noise."""
+    """Return whether some row has noise."""
     return any(scales.values[int(code)] for code in np.unique(scales.codes))
 
 
@@ -314,8 +314,8 @@ def require_untouched(policy: Policy) -> None:
             raise UnsoundPlanError(f"{fact.text} is public, and an edge changes it")
 
 
-def _told(policy: Policy, plan: Plan) -> bool:
-    """Tell whether a free answer follows from public facts: a marginal of its columns, or sums of counts."""
+def _is_public(policy: Policy, plan: Plan) -> bool:
+    """Return whether a free answer follows from public facts: a marginal of its columns, sums of counts."""
     if plan.cost:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.books.ledger import Budget, Dataset, Entry, Ledger
+from pandas_blowfish.books.ledger import ONCE, Budget, Dataset, Entry, Ledger, Rule
 from pandas_blowfish.books.reprice import facts_since, policy_of
-from pandas_blowfish.books.rules import ONCE, Rule
 from pandas_blowfish.books.sealkey import with_key
-from pandas_blowfish.count.place import Ints
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
 from pandas_blowfish.errors import (
@@ -27,10 +25,10 @@ from pandas_blowfish.errors import (
     TestNoiseError,
     UnsoundPlanError,
 )
-from pandas_blowfish.facts.move_bound import KNOWN
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
-from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law, replaying
+from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import BUCKETS, Round
 from pandas_blowfish.plan.scales import Scales
@@ -43,7 +41,7 @@ LIMIT = 2**61  # counts and noise are clamped so that clamping commutes with add
 
 @dataclass(frozen=True)
 class Measured:
-    """The noisy value of every measured row, and where the ledger says so."""
+    """The noisy value of every measured row, and its entry in the ledger."""
 
     values: Ints
     entry: Entry
@@ -66,11 +64,11 @@ def measure(
         frame: The protected rows.
         ledger: Where the charge is written.
         dataset: What the rows were sealed as, and the facts recorded when the plan was made.
-        facts: What the entry says besides.
+        facts: What the entry states besides.
         name: A name under which the answer is kept; the same query under it is answered from there.
 
     Proof note:
-        Requires: `Check.require`, or the strategy's own note where the check says "argued".
+        Requires: `Check.require`, or the strategy's own note where the check is "argued".
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the loss of what will be drawn is found out anew before the charge, and of each further
                   round before its noise; the charge is committed before a row is counted, a failed one
@@ -84,7 +82,7 @@ def measure(
     require_drawable(plan)
     if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
         return kept
-    if plan.price.found.rule == KNOWN:  # exact by facts: recorded ones were not compared with these rows yet
+    if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     check = Check.of(policy_of(dataset), plan)
     lost = check.require(_first_round(plan), plan.cost)
@@ -114,7 +112,7 @@ def find_stored(
     name: str | None,
 ) -> Measured | None:
     """Return the answer that is kept under a name; else None, once all but the budget is seen to be right."""
-    if replaying() and ledger.is_file:
+    if is_replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
         return kept

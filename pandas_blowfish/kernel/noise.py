@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, ScaleError
-from pandas_blowfish.kernel.cell_limits import cell_limits
+from pandas_blowfish.exact.enclosure import cell_limits
 
 Integers = NDArray[np.int64]
 MAX_SCALE = 2**50  # |noise| then passes 2**62 with a probability of exp(-4096)
 _SATURATION = 2**62
 _CHUNK = 131_072  # samples at a time: they stay in the processor's cache
-_SMALLEST_BATCH = 4_096  # samples drawn for a small request, so that its time tells nothing of one sample
+_SMALLEST_BATCH = 4_096  # samples drawn for a small request, so that its time reveals nothing of one sample
 _ZEROS = memoryview(bytes(8 * _CHUNK))  # what a keystream is the encryption of
 _UNSURE = -(2**63)  # in the table: 16 bits do not decide
 
@@ -56,7 +56,7 @@ def discrete_laplace(scale: Fraction | int | Sequence[Fraction], size: int | Non
         array([0, 0, 0])
 
     Proof note:
-        Requires: outside `replay`; the keystream of AES-256-CTR cannot be told from coin tosses.
+        Requires: outside `replay`; the keystream of AES-256-CTR cannot be distinguished from coin tosses.
         Ensures:  each element has exactly the stated law (cut at +-2**62), independently of the others.
         Because:  both signs give (1 - a) / (1 + a) * a**|z|; the binary digits of a geometric are
                   independent; `_settle` and `_low` draw them exactly.
@@ -93,11 +93,11 @@ def check_scale(scale: Fraction | int) -> Fraction:
 
 def noise_law() -> str:
     """Return the name of the law for receipts: "TEST ONLY" while replaying."""
-    return "TEST ONLY" if replaying() else "discrete Laplace"
+    return "TEST ONLY" if is_replaying() else "discrete Laplace"
 
 
-def replaying() -> bool:
-    """Tell whether noise is now predictable test noise."""
+def is_replaying() -> bool:
+    """Return whether noise is now predictable test noise."""
     return _replayed.get() is not None
 
 

@@ -1,4 +1,4 @@
-"""Releases that are kept apart: counted, told exactly or with noise, once a dataset.
+"""Releases under a weaker guarantee: counted, and released exactly or with noise, once per dataset.
 
 Sees rows, randomness and budget.
 """
@@ -9,24 +9,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.beyond.certified import Certified
-from pandas_blowfish.beyond.weaker import Apart
-from pandas_blowfish.books.ledger import Dataset, Ledger
-from pandas_blowfish.count.place import Ints
+from pandas_blowfish.beyond.weaker import WeakerPlan
+from pandas_blowfish.books.ledger import WEAKER, Dataset, Ledger
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
+from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.kernel.check import ARGUED
 from pandas_blowfish.kernel.measure import LIMIT, Measured, charge_then, find_stored
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law
 
-Flags = NDArray[np.bool_]
 
-
-def measure_apart(
-    plan: Apart,
+def measure_weaker(
+    plan: WeakerPlan,
     frame: Frame,
     ledger: Ledger,
     dataset: Dataset,
@@ -34,19 +31,19 @@ def measure_apart(
     *,
     name: str | None = None,
 ) -> Measured:
-    """Return the counts of a release that is kept apart, then for each 1 where it is exact and 0 where not.
+    """Return the counts of a release under a weaker guarantee, then for each 1 where it is exact, else 0.
 
     Args:
-        plan: What is counted, and how it is told.
+        plan: What is counted, and how it is released.
         frame: The protected rows.
         ledger: Where it is written down.
         dataset: What the rows were sealed as.
-        facts: What the entry says besides.
+        facts: What the entry states besides.
         name: A name under which the answer is kept.
 
     Proof note:
         Requires: the plan's own promise (see `certify`, `wasserstein`) for one release.
-        Ensures:  there is one such release a dataset, whoever asks; an interrupted one counts.
+        Ensures:  there is one such release per dataset, whoever asks; an interrupted one counts.
         Because:  it is written down under the rule "apart" before a row is counted.
         Checked:  tests/kernel/test_weaker_release.py::test_one_release_a_dataset
     """
@@ -55,15 +52,15 @@ def measure_apart(
         return kept
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
-    told = isinstance(plan.mechanism, Certified)
-    body = {**facts, "noise": f"{noise_law()}{', or told exactly' if told else ''}", "checked": ARGUED}
+    exact = ", or told exactly" if isinstance(plan.mechanism, Certified) else ""  # as receipts have had it
+    body = {**facts, "noise": f"{noise_law()}{exact}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
     return charge_then(
-        ledger, dataset, plan.cost, body, lambda: _told(plan, frame, clip=clip), name=name, rule="apart"
+        ledger, dataset, plan.cost, body, lambda: _count(plan, frame, clip=clip), name=name, rule=WEAKER
     )
 
 
-def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
+def _count(plan: WeakerPlan, frame: Frame, *, clip: bool) -> Ints:
     counts = count_cells(frame, [plan.tally], clip=clip)
     if isinstance(plan.mechanism, Certified):
         values, exact = draw_certified(counts, plan.mechanism)
@@ -73,25 +70,25 @@ def _told(plan: Apart, frame: Frame, *, clip: bool) -> Ints:
     return np.concatenate([np.clip(values, -LIMIT, LIMIT), exact.astype(np.int64)])
 
 
-def draw_certified(counts: Ints, told: Certified) -> tuple[Ints, Flags]:
+def draw_certified(counts: Ints, law: Certified) -> tuple[Ints, Bools]:
     """Return each count, noisy or exact, and which are exact.
 
     Proof note:
         Requires: `certify`.
-        Ensures:  answers have exactly the probabilities of `certified.law`, each measured cell by itself.
-        Because:  a drawn r is kept where a geometric, u >= e with probability exp(-e * rate), says so, e as
-                  `certified.exponent` has it; one that is not kept is replaced by the true count. Noise that
-                  is not negative is such a geometric, and so is -1 less noise that is.
+        Ensures:  answers have the probabilities that `certified.exponent` states, each cell by itself.
+        Because:  a drawn r is kept with probability exp(-e * rate), e as `certified.exponent` has it: where a
+                  geometric u is e or more. One that is not kept is replaced by the true count. Noise that is
+                  not negative is such a geometric, and so is -1 less noise that is.
         Checked:  tests/kernel/test_weaker_release.py::test_answers_have_their_law
     """
-    low, high = told.intervals
-    own = counts[: told.measured]
-    first, second = (discrete_laplace(1 / told.rate, len(own)) for _ in range(2))
+    low, high = law.intervals
+    own = counts[: law.measured]
+    first, second = (discrete_laplace(1 / law.rate, len(own)) for _ in range(2))
     drawn, steps = own + first, second ^ (second >> 63)
     inside = (low <= own) & (own <= high) & (low <= drawn) & (drawn <= high)
     nearer = np.minimum(drawn + own - 2 * low, 2 * high - drawn - own)
     exact = inside & (steps < 2 + nearer - np.abs(drawn - own))
     values = np.where(exact, own, drawn)
-    if told.measured < len(counts):  # of two cells one is measured: the other is what is left of all rows
-        return np.array([values[0], told.n - values[0]]), np.repeat(exact, 2)
+    if law.measured < len(counts):  # of two cells one is measured: the other is what is left of all rows
+        return np.array([values[0], law.n - values[0]]), np.repeat(exact, 2)
     return values, exact

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
-from pandas_blowfish.facts.move_bound import KNOWN
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.policy.policy import Policy
@@ -52,7 +51,7 @@ def choose(
         return _plans[key]
 
     prices = [each.price(policy) for each in asked]
-    ways = [way for way, each in enumerate(prices) if each.found.rule == KNOWN] or list(range(len(asked)))
+    ways = [way for way, each in enumerate(prices) if each.settled] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
 
@@ -69,23 +68,12 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(_again, policy, tuple(asked), dict(query), strategy, kind)
+    again = partial(choose, policy, tuple(asked), query=dict(query), strategy=strategy, kind=kind)
     plan = kind(
         policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
     )
     _keep(key, plan)
     return plan
-
-
-def _again(
-    policy: Policy,
-    asked: Sequence[Question],
-    query: Mapping[str, Any],
-    strategy: str,
-    kind: type[Plan],
-    epsilon: Fraction,
-) -> Plan:
-    return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)
 
 
 def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:

@@ -1,7 +1,7 @@
 """The largest privacy loss over listed edges, exactly, with a pair of cells that attains it.
 
-Never sees rows. Nothing here uses a closed form: `edge_loss` takes the maximum of MATH's one rule over the
-edges it is given.
+Never sees rows. Nothing here uses a closed form: `edge_loss` takes the maximum of the loss in PROOFS.md
+over the edges it is given.
 """
 
 from __future__ import annotations

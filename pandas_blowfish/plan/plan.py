@@ -94,7 +94,7 @@ class Plan:
         """Return the noise scale of every measured row; 0 for what is exact and free."""
         return self.measurement.scales
 
-    @property
+    @cached_property
     def call(self) -> str:
         """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
         return call_text(self.query, self.epsilon, self.asked[self.way].stated_matrix())

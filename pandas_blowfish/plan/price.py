@@ -30,22 +30,32 @@ class Price:
         stated: The policy with its facts.
         policy: What one moved record may do: the policy itself while no fact is touched (with absolute and
             relative errors as the thresholds they are), else its closure.
-        found: The rule for the number of moved records.
+        bound: The rule for the number of moved records; None where there are no facts.
     """
 
     stated: Policy
     policy: Policy
-    found: MoveBound
+    bound: MoveBound | None = None
+
+    @property
+    def found(self) -> MoveBound:
+        """Return the rule for the number of moved records."""
+        return self.bound or bound_moves(self.stated)
 
     @property
     def touched(self) -> bool:
-        """Tell whether some edge changes a known count."""
-        return self.found.rule != UNTOUCHED
+        """Return whether some edge changes a known count."""
+        return self.bound is not None and self.bound.rule != UNTOUCHED
+
+    @property
+    def settled(self) -> bool:
+        """Return whether the answer follows from what is public."""
+        return self.bound is not None and self.bound.rule == KNOWN
 
     @property
     def moved(self) -> int:
         """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
-        return self.found.moves
+        return 1 if self.bound is None else self.bound.moves
 
     @property
     def records(self) -> int:
@@ -71,7 +81,7 @@ class Price:
             return ""
         if not self.touched:
             return "No edge changes what is public about the table, so the facts cost nothing. "
-        if self.found.rule == KNOWN:
+        if self.settled:
             return f"Public facts: {self.rule}. "
         return (
             f"Public facts: {self.rule}. Counts of neighbouring tables differ by at most {self.moved} moved "
@@ -85,7 +95,7 @@ class Price:
         named = f"{many:,} fact{'s' * (many > 1)}"
         if not self.touched:
             return f"{named}, cost nothing: no edge changes a known count"
-        if self.found.rule == KNOWN:
+        if self.settled:
             return f"{named}: {self.rule}"
         far = f"neighbours differ by up to {self.moved:,} moved record{'s' * (self.moved > 1)}"
         return f"{named}: {far} ({self.found.rule}: {self.rule})"
@@ -122,6 +132,8 @@ def price_facts(policy: Policy) -> Price:
                   touched a neighbour is one edge. Where the facts leave one table nothing changes at all.
         Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
     """
+    if not policy.constraints:
+        return Price(policy, policy.reduced)
     found = bound_moves(policy)
     if found.rule == UNTOUCHED:
         return Price(policy, policy.reduced, found)
@@ -131,7 +143,7 @@ def price_facts(policy: Policy) -> Price:
 
 
 def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = None) -> Price:
-    """Return what facts cost a question about some columns: nothing where the facts themselves tell it.
+    """Return what facts cost a question about some columns: nothing where the facts determine it.
 
     Args:
         policy: The promise.
@@ -147,14 +159,14 @@ def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = Non
                   tests/plan/test_price.py::test_what_facts_tell_is_exact
     """
     found = price_facts(policy)
-    if not found.touched or found.found.rule == KNOWN:
+    if not found.touched or found.settled:
         return found
     told = [fact for fact in policy.facts if fact.condition is None and set(columns) <= set(fact.columns)]
     if not told and (tally is None or not Given.open(policy).settles(tally)):
         return found
     why = f"the answer follows from {told[0].text}" if told else "the answer follows from the facts"
     why += ", which is public" if told else ", which are public"
-    return replace(found, policy=_settled(policy), found=MoveBound(0, 0, KNOWN, why, found.found.interacting))
+    return replace(found, policy=_settled(policy), bound=MoveBound(0, 0, KNOWN, why, found.found.interacting))
 
 
 def closure(policy: Policy) -> Policy:

@@ -9,12 +9,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.facts.touched import BlockMoves, Table, block_moves
+from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.offsets import OffsetBall
-from pandas_blowfish.policy.graph.records import Block, RecordGraph
+from pandas_blowfish.policy.graph.records import Block, BlockMoves, RecordGraph, block_moves
 from pandas_blowfish.policy.graph.secret_graph import connect
 
 
@@ -79,11 +78,11 @@ class ClassMoves:
         leave_still: Classes whose rows can stop being counted without moving along the axis.
     """
 
-    between: Table
-    across: Table
-    across_still: Table
-    leave: Table
-    leave_still: Table
+    between: Bools
+    across: Bools
+    across_still: Bools
+    leave: Bools
+    leave_still: Bools
 
 
 def moves_of(blocks: Sequence[Block], tally: Tally) -> BlockMoves:
@@ -112,7 +111,7 @@ def class_moves(graph: RecordGraph, tally: Tally, axis: int) -> ClassMoves:
     passes = np.transpose(tally.sieve.passes, [*(place[column] for column in others.columns), axis])
     passes = passes.reshape(-1, tally.sieve.passes.shape[axis])
 
-    def joined(start: Table, link: Table, end: Table) -> Table:
+    def joined(start: Bools, link: Bools, end: Bools) -> Bools:
         return np.asarray((start.T.astype(float) @ link.astype(float) @ end.astype(float)) > 0)
 
     limit = graph.limit

@@ -1,7 +1,7 @@
 """What a release would lose if one record could move anywhere the public columns let it. Never sees rows.
 
-A fact that becomes public later may let records move along pairs that no secret joins (MATH, section 4), so
-each charge says this at once: when the fact comes, the plan is gone.
+A fact that becomes public later may let records move along pairs that no secret joins (PROOFS.md), so
+each charge states this at once: when the fact comes, the plan is gone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,6 @@ from pandas_blowfish.policy.policy import Policy
 DIGITS = 12  # of a loss, which is rounded up
 UNBOUNDED = "it looks at a column without bounds"
 CHAIN = "its rows follow each other"
-
-
-def closure_loss(plan: Plan) -> Fraction | None:
-    """Return the most that a release loses when one record moves anywhere; None if unknown; see `closure`."""
-    return closure(plan).loss
 
 
 def closure(plan: Plan) -> WorstCase:

@@ -72,8 +72,9 @@ class Policy:
     constraints: tuple[Constraint, ...]
     aggregates: tuple[Aggregate, ...]
     chain: Markov | None
-    planner: ClassVar[Any] = None  # set by queries.planner, which policies may not import
-    painter: ClassVar[Any] = None  # set by explain.secrets, likewise
+    # hooks: upper layers, which a policy may not import, set them as the package is imported
+    planner: ClassVar[Any] = None  # `queries.planner` sets it: policy -> its verbs, `plan`
+    painter: ClassVar[Any] = None  # `explain.policy.picture` sets it: what `plot` draws by
 
     def __init__(
         self,

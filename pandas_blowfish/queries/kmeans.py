@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.count.assign import Centres, Ints, assign_rows
+from pandas_blowfish.count.assign import Centres, assign_rows
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -24,7 +24,7 @@ from pandas_blowfish.errors import (
     ReceiptError,
     UnboundedColumnError,
 )
-from pandas_blowfish.exact.arrays import Floats, frozen
+from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.clusters.question import USUAL, Clustering
 from pandas_blowfish.plan.clusters.solve import Clustered

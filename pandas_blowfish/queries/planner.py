@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish import markup
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.beyond.weaker import WeakerPlan
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
@@ -26,12 +27,7 @@ from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
-from pandas_blowfish.queries.weaker_promise import (
-    is_exact_at_times,
-    is_sized,
-    plan_exact_at_times,
-    plan_wasserstein,
-)
+from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
@@ -39,14 +35,21 @@ from pandas_blowfish.verbs import Verbs, specialise
 
 
 def _plan_hist(policy: Policy, columns: Any, *, prior: Any, alpha: Any, rows: Any, **asked: Any) -> Any:
-    if is_exact_at_times(asked["strategy"], prior=prior, alpha=alpha):
+    strategy = asked["strategy"]
+    if isinstance(strategy, str) and strategy in EXACT_AT_TIMES:
         return plan_exact_at_times(policy, columns, prior=prior, alpha=alpha, rows=rows, **asked)
+    if prior is not None or alpha is not None:
+        fix = 'give strategy="single_prior" or "hedging", whose guarantee is weaker.'
+        raise ArgumentError("prior, alpha", f"strategy={strategy!r} takes none", fix=fix)
     return plan_hist(policy, columns, **asked)
 
 
 def _plan_count(policy: Policy, *, scenario: Any, rows: Any, **asked: Any) -> Any:
-    if is_sized(asked["strategy"], scenario=scenario):
+    strategy = asked["strategy"]
+    if isinstance(strategy, str) and strategy == "wasserstein":
         return plan_wasserstein(policy, scenario, epsilon=asked["epsilon"], scope=asked["scope"], rows=rows)
+    if scenario is not None:
+        raise ArgumentError("scenario", f"strategy={strategy!r} takes none", fix='strategy="wasserstein"')
     return plan_count(policy, **asked)
 
 
@@ -88,7 +91,7 @@ VERBS = {
 
 def plan_verb(
     verb: str, given: Mapping[str, Any], policy: Policy, scope: Scope, known: int | None
-) -> Plan | Apart:
+) -> Plan | WeakerPlan:
     """Return the plan of a verb.
 
     Args:
@@ -103,7 +106,7 @@ def plan_verb(
         asked["known"] = known
     elif "rows" in asked and asked["rows"] is None:
         asked["rows"] = known
-    plan: Plan | Apart = VERBS[verb].plan(policy=policy, scope=scope, **asked)
+    plan: Plan | WeakerPlan = VERBS[verb].plan(policy=policy, scope=scope, **asked)
     return plan
 
 

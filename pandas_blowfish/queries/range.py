@@ -28,18 +28,11 @@ from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_nam
 
 
 def plan_range(
-    policy: Policy,
-    columns: Any,
-    bounds: Any,
-    *,
-    epsilon: Any = 1,
-    strategy: str = "auto",
-    scope: Scope | None = None,
+    policy: Policy, columns: Any, bounds: Any, *, epsilon: Any, strategy: str, scope: Scope
 ) -> Plan:
     """Return the plan of ranges, or of boxes over several columns; see `df.blowfish.range`."""
     names = column_names(columns)
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
-    scope = scope or Scope()
     bounds = list(bounds) if hasattr(bounds, "__next__") else bounds
     query: dict[str, Any] = {"verb": "range", "columns": names, "strategy": chosen, **scope.facts()}
     if len(names) == 1:

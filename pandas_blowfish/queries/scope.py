@@ -123,5 +123,5 @@ def ask(
     strategy: str = "auto",
 ) -> Plan:
     """Return the plan of least expected squared error, or the one that was named; see `choose`."""
-    kind = plan_type(policy, asked)
+    kind = plan_type(policy, asked) if policy.chain or policy.aggregates else Plan
     return choose(policy, asked, epsilon, query=query, strategy=strategy, kind=kind)

@@ -15,10 +15,10 @@ import pandas as pd
 
 from pandas_blowfish.beyond.certified import certify
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError
 from pandas_blowfish.exact.number import epsilon_of, exact, plain
-from pandas_blowfish.kernel.weaker_release import measure_apart
+from pandas_blowfish.kernel.weaker_release import measure_weaker
 from pandas_blowfish.plan.call_text import MAX_NUMBERS
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
@@ -29,27 +29,8 @@ from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import with_receipt
 
-TOLD = ("single_prior", "hedging")
+EXACT_AT_TIMES = ("single_prior", "hedging")
 ALPHA = "0.001"
-
-
-def is_exact_at_times(strategy: Any, *, prior: Any, alpha: Any) -> bool:
-    """Return whether a histogram's counts may be exact, refusing a prior where they may not."""
-    if isinstance(strategy, str) and strategy in TOLD:
-        return True
-    if prior is not None or alpha is not None:
-        fix = 'give strategy="single_prior" or "hedging", whose guarantee is weaker.'
-        raise ArgumentError("prior, alpha", f"strategy={strategy!r} takes none", fix=fix)
-    return False
-
-
-def is_sized(strategy: Any, *, scenario: Any) -> bool:
-    """Return whether a count's noise is sized by a scenario, refusing one where it is not."""
-    if isinstance(strategy, str) and strategy == "wasserstein":
-        return True
-    if scenario is not None:
-        raise ArgumentError("scenario", f"strategy={strategy!r} takes none", fix='strategy="wasserstein"')
-    return False
 
 
 def plan_exact_at_times(
@@ -63,7 +44,7 @@ def plan_exact_at_times(
     alpha: Any,
     scope: Scope,
     rows: Any,
-) -> Apart:
+) -> WeakerPlan:
     """Return the plan of a histogram whose counts may be exact; see `df.blowfish.hist`."""
     names, spend, cuts = column_names(columns), epsilon_of(epsilon), listed_bins(bins)
     many = _public_rows(policy, strategy, rows)
@@ -77,10 +58,10 @@ def plan_exact_at_times(
     certified = certify(strategy, shares, many, spend, weight)  # type: ignore[arg-type]
     query = {"verb": "hist", "columns": names, "bins": describe_bins(cuts), "prior": _stated(shares)}
     query |= {} if weight is None else {"alpha": plain(exact(weight, "alpha"))}
-    return Apart(policy, tally, spend, {**query, "strategy": strategy, "rows": many}, certified)
+    return WeakerPlan(policy, tally, spend, {**query, "strategy": strategy, "rows": many}, certified)
 
 
-def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scope, rows: Any) -> Apart:
+def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scope, rows: Any) -> WeakerPlan:
     """Return the plan of a count with noise sized by the priors of a scenario; see `df.blowfish.count`."""
     if not isinstance(scenario, Scenario):
         raise ArgumentTypeError("scenario", "not a bf.scenario(...)", fix="give scenario=bf.scenario(...)")
@@ -105,16 +86,18 @@ def plan_wasserstein(policy: Policy, scenario: Any, *, epsilon: Any, scope: Scop
     mechanism = scenario.wasserstein(answer, spend)
     query: dict[str, Any] = {"verb": "count", "columns": [], "scenario": _digest(scenario)}
     query |= {"strategy": "wasserstein", "rows": many, **scope.facts()}
-    return Apart(policy, tally, spend, query, mechanism)
+    return WeakerPlan(policy, tally, spend, query, mechanism)
 
 
-def answer_weaker(plan: Apart, frame: Any, source: Opened, *, post: bool, name: str | None) -> pd.DataFrame:
+def answer_weaker(
+    plan: WeakerPlan, frame: Any, source: Opened, *, post: bool, name: str | None
+) -> pd.DataFrame:
     """Return a release with a weaker guarantee, reported separately: `count`, `std`, and `exact`."""
     if not isinstance(post, bool):
         raise ArgumentError("post", "not True or False", allowed="True, False")
     if name is not None and not is_name(name):
         raise ArgumentError("name", "not a name", allowed="None or a non-empty str")
-    measured = measure_apart(plan, frame, source.ledger, source.dataset, describe_plan(plan), name=name)
+    measured = measure_weaker(plan, frame, source.ledger, source.dataset, describe_plan(plan), name=name)
     values, flags = np.split(measured.values, 2)
     certain, count = flags.astype(bool), values.astype(np.float64)
     shift, table = (0.0, 0.0), plan.query["verb"] == "hist"

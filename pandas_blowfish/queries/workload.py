@@ -24,18 +24,11 @@ ALLOWED = "an array, lists, a DataFrame or a scipy sparse matrix of whole number
 
 
 def plan_workload(
-    policy: Policy,
-    matrix: Any,
-    columns: Any,
-    *,
-    epsilon: Any = 1,
-    strategy: str = "auto",
-    scope: Scope | None = None,
+    policy: Policy, matrix: Any, columns: Any, *, epsilon: Any, strategy: str, scope: Scope
 ) -> Plan:
     """Return the plan of linear queries; see `df.blowfish.workload`."""
     names = column_names(columns)
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
-    scope = scope or Scope()
     tally = scope.tally(policy, names, None)
     cells = math.prod(policy.domain[name].size for name in names)
     queries = read_matrix(_in_order(matrix, [policy.domain[name].index() for name in names]), cells)

@@ -15,6 +15,7 @@ import pufferfish_correlated
 import pufferfish_counts
 import pufferfish_sums
 import pytest
+from oracle.certified_law import law
 from pufferfish_correlated import chain_of, household, known, loss, walk
 from pufferfish_laws import (
     Found,
@@ -30,8 +31,8 @@ from pufferfish_laws import (
 )
 from pufferfish_sums import off_by
 
-from pandas_blowfish.beyond.certified import certify, law
-from pandas_blowfish.beyond.quilt import sigma
+from pandas_blowfish.beyond.certified import certify
+from pandas_blowfish.beyond.quilt import find_quilt
 from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.scales import variance
 
@@ -168,13 +169,13 @@ def test_plans_under_a_chain_are_at_the_rate_of_its_quilt(capsys, monkeypatch):
     for stay, length in itertools.product(("0.5", "0.9", "0.99"), (8, 100, 10**4, 10**6)):
         chain = chain_of(stay, length)
         for epsilon in (Fraction(1, 10), Fraction(1)):
-            rate = sigma(chain, length, epsilon).rate
+            rate = find_quilt(chain, length, epsilon).rate
             assert known(chain).plan.hist("x", epsilon=epsilon).scale == 1 / rate
 
     monkeypatch.setattr(
         pufferfish_correlated,
-        "sigma",
-        lambda *asked: replace(sigma(*asked), rate=sigma(*asked).rate * Fraction(10**6 - 1, 10**6)),
+        "find_quilt",
+        lambda *asked: replace(find_quilt(*asked), rate=find_quilt(*asked).rate * Fraction(10**6 - 1, 10**6)),
     )
     pufferfish.run("chain", TINY)
     assert "Releases through the accessor are these draws: no (0 of 4)." in capsys.readouterr().out

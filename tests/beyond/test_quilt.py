@@ -10,7 +10,7 @@ import pytest
 
 from pandas_blowfish.beyond import quilt
 from pandas_blowfish.beyond.markov import Markov
-from pandas_blowfish.beyond.quilt import Active, sigma
+from pandas_blowfish.beyond.quilt import Active, find_quilt
 from pandas_blowfish.errors import BlowfishError
 
 BINARY = {
@@ -99,7 +99,7 @@ def test_exact_loss_is_at_most_epsilon(name, rows, initial):
     chain = chain_of(rows, initial)
     for length in (1, 2, 5, 8) if chain.cells == 2 else (2, 5, 6):
         for epsilon in (Fraction(1, 2), Fraction(2), Fraction(6)):
-            plan = sigma(chain, length, epsilon)
+            plan = find_quilt(chain, length, epsilon)
 
             assert plan.rate <= 1 / plan.largest
             assert plan.rate >= 1 / plan.largest * Fraction(99999, 100000)
@@ -116,7 +116,7 @@ def test_plain_noise_leaks_and_quilts_do_not():
         chain = Markov("x", rows)
         for epsilon in (0.5, 1.0, 3.0):
             plain.append(count_loss(chain, 8, epsilon) / epsilon)
-            kept.append(count_loss(chain, 8, float(sigma(chain, 8, epsilon).rate)) / epsilon)
+            kept.append(count_loss(chain, 8, float(find_quilt(chain, 8, epsilon).rate)) / epsilon)
     print("plain", np.round(plain, 2), "quilt", np.round(kept, 2))
 
     assert max(plain) > 2
@@ -129,7 +129,7 @@ def test_a_quilt_without_influence_fails(monkeypatch):
     monkeypatch.setattr(quilt, "_chosen", lambda *given: [(1, 1)])
     chain = Markov("x", BINARY["slow"])
 
-    plan = sigma(chain, 8, 1)
+    plan = find_quilt(chain, 8, 1)
 
     assert plan.rate == 1
     assert count_loss(chain, 8, float(plan.rate)) > 1.3
@@ -183,7 +183,7 @@ def test_releases_add_up(rows):
     """Two counts, of like or unlike epsilon, lose at most the sum: all pairs of answers, enumerated."""
     chain = Markov("x", rows)
     for first, second in ((1, 1), (Fraction(1, 2), 3), (6, 6), (Fraction(1, 10), 8)):
-        plans = [sigma(chain, 7, epsilon) for epsilon in (first, second)]
+        plans = [find_quilt(chain, 7, epsilon) for epsilon in (first, second)]
         rates = [float(plan.rate) for plan in plans]
 
         loss = exact_loss(chain, 7, lambda counts, r=rates: answers((counts[0],) * 2, r, 7))
@@ -199,9 +199,9 @@ def test_independent_rows_cost_nothing_more():
     for start in (None, ["1/7", "6/7"]):
         chain = Markov("x", [["0.3", "0.7"], ["0.3", "0.7"]], initial=start)
         for length in (1, 2, 20, 10**6):
-            plan = sigma(chain, length, "0.3")
+            plan = find_quilt(chain, length, "0.3")
             assert plan.rate == Fraction(3, 10)
-    assert sigma(Markov("x", [["0.3", "0.7"]] * 2), 100, 1).quilts == (Active(1, 1, 1, Fraction(0)),)
+    assert find_quilt(Markov("x", [["0.3", "0.7"]] * 2), 100, 1).quilts == (Active(1, 1, 1, Fraction(0)),)
 
 
 def test_what_is_certain_to_follow_costs_every_row():
@@ -209,7 +209,7 @@ def test_what_is_certain_to_follow_costs_every_row():
     chain = Markov("x", [[0, 1], [1, 0]])
 
     for length in (1, 8, 100, 10**6):
-        assert sigma(chain, length, 1).rate == Fraction(1, length)
+        assert find_quilt(chain, length, 1).rate == Fraction(1, length)
 
 
 @pytest.mark.parametrize("initial", [None, [1, 0]])
@@ -220,7 +220,7 @@ def test_long_tables_are_planned_quickly(stay, initial):
     chain = Markov("x", [[stay, other], [other, stay]], initial=initial)
     begun = time.perf_counter()
 
-    plans = [sigma(chain, length, "0.5") for length in (1000, 10**6)]
+    plans = [find_quilt(chain, length, "0.5") for length in (1000, 10**6)]
 
     assert time.perf_counter() - begun < 2
     assert plans[0].largest <= 2000
@@ -251,7 +251,7 @@ def test_no_other_quilts_are_better(rows):
             tried += [(a + b - 1, e) for (a, b), e in influences.items() if a < i and b <= length - i]
             worst = max(worst, min(card / (epsilon - e) for card, e in tried if e < epsilon))
 
-        assert float(sigma(chain, length, epsilon).largest) <= worst * (1 + 1e-6)
+        assert float(find_quilt(chain, length, epsilon).largest) <= worst * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -260,4 +260,4 @@ def test_no_other_quilts_are_better(rows):
 def test_wrong_arguments_are_refused(length, epsilon):
     """Typed errors."""
     with pytest.raises(BlowfishError):
-        sigma(Markov("x", BINARY["even"]), length, epsilon)
+        find_quilt(Markov("x", BINARY["even"]), length, epsilon)

@@ -12,7 +12,7 @@ import pytest
 
 from pandas_blowfish.beyond import verdict as module
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.beyond.verdict import BACKWARD, FORWARD, loss_above, within
+from pandas_blowfish.beyond.verdict import BACKWARD, FORWARD, is_within, loss_above
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError, EpsilonError
 
 TWO = Scenario(["a", "b"], {"even": [1, 1]}, {"which": (["a"], ["b"])})
@@ -118,12 +118,12 @@ def test_comparison_with_an_exponential_is_exact(epsilon):
         power = mpmath.exp(mpmath.mpf(rate.numerator) / rate.denominator)
         near = int(mpmath.floor(power * mpmath.mpf(10) ** 400))
 
-    assert within(Fraction(near, 10**400), rate)
-    assert not within(Fraction(near + 1, 10**400), rate)
-    assert not within(math.inf, rate)
-    assert within(Fraction(1), Fraction(1, 10**900))
-    assert not within(1 + Fraction(1, 10**50), Fraction(1, 10**60))
-    assert within(Fraction(10**50), Fraction(10**12))
+    assert is_within(Fraction(near, 10**400), rate)
+    assert not is_within(Fraction(near + 1, 10**400), rate)
+    assert not is_within(math.inf, rate)
+    assert is_within(Fraction(1), Fraction(1, 10**900))
+    assert not is_within(1 + Fraction(1, 10**50), Fraction(1, 10**60))
+    assert is_within(Fraction(10**50), Fraction(10**12))
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def test_a_certified_histogram_says_what_it_is():
     text = repr(plan)
     assert "reported separately" in text
     assert "weaker than a Blowfish policy" in plan.proof
+    assert "one per dataset" in plan.proof
     assert "released exactly" in text
     assert "<table" in plan._repr_html_()
 

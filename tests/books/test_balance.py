@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from pandas_blowfish.books.balance import balance_of, follows, latest_charges
-from pandas_blowfish.books.budget import OVERSPENT
+from pandas_blowfish.books.balance import OVERSPENT, balance_of, latest_charges, require_following
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.log import Entry
+from pandas_blowfish.errors import LedgerTamperedError
 
 OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
 
@@ -17,6 +17,15 @@ def entry(kind, *, number=9, **body):
     return Entry(
         number, "a", kind, "now", {"total": "1", "spent": "1/2", "closed": None, "facts": 0, **body}, "hash"
     )
+
+
+def follows(now, before, costs):
+    """Return whether an entry may state its sums when the one before it stated its own."""
+    try:
+        require_following(now, None if before is None else balance_of(before), costs)
+    except LedgerTamperedError:
+        return False
+    return True
 
 
 def judged(now, was, costs=None):

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from pandas_blowfish.books.budget import OVERSPENT, Budget, Dataset
+from pandas_blowfish.books.balance import OVERSPENT, Budget, Dataset
 
 OVER, UNKNOWN = f"{OVERSPENT}: 3/2 of 1", "nobody knows"
 
@@ -12,8 +12,8 @@ def test_remaining_may_be_below_zero():
     bound = Dataset("a", {}, Fraction(1), Fraction(3, 2), OVER)
 
     assert Budget(bound.total, bound.spent).remaining == Fraction(-1, 2)
-    assert bound.mendable
-    assert not Dataset("a", {}, Fraction(1), Fraction(0), UNKNOWN).mendable
+    assert bound.is_reopenable
+    assert not Dataset("a", {}, Fraction(1), Fraction(0), UNKNOWN).is_reopenable
 
 
 def test_a_closed_budget_says_so():

@@ -68,10 +68,10 @@ def test_every_entry_of_a_clause_is_checked(tmp_path):
             chain.append(connection, "d", kind, {})
 
     with chain.transaction(place) as connection:
-        facts = [entry.id for entry in chain.every(connection, "kind = ? ORDER BY id", "fact")]
+        facts = [entry.id for entry in chain.select_all(connection, "kind = ? ORDER BY id", "fact")]
     with chain.transaction(place, "IMMEDIATE") as connection:
         connection.execute("UPDATE entries SET time = '2020' WHERE id = 4")
-        found = chain.every(connection, "kind = ? ORDER BY id", "fact")
+        found = chain.select_all(connection, "kind = ? ORDER BY id", "fact")
         first = next(found).id
         with pytest.raises(LedgerTamperedError, match="entry 4"):
             next(found)

@@ -10,7 +10,7 @@ import pytest
 from oracle.neighbours import true_loss
 
 import pandas_blowfish as bf
-from pandas_blowfish.books.budget import Dataset
+from pandas_blowfish.books.balance import Dataset
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.reprice import facts_since, policy_of, price_with, reprice_charges
 from pandas_blowfish.errors import ArgumentError, BlowfishError

@@ -73,8 +73,8 @@ def test_blame_is_for_the_first():
     """What a policy's file raises is about the policy, whatever its type; an inner blame stays."""
     with (
         pytest.raises(errors.ArgumentError) as outer,
-        exits.blaming(exits.FILES),
-        exits.blaming(exits.POLICY),
+        exits.fail_with(exits.FILES),
+        exits.fail_with(exits.POLICY),
     ):
         raise errors.ArgumentError("x", "y")
 

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from pandas_blowfish.cli.locks import alone, unbroken
+from pandas_blowfish.cli.locks import delay_interrupts, hold_lock
 
 WAITS = """
 import sys
 from pathlib import Path
-from pandas_blowfish.cli.locks import alone
+from pandas_blowfish.cli.locks import hold_lock
 print("ready", flush=True)
-with alone(Path(sys.argv[1])):
+with hold_lock(Path(sys.argv[1])):
     print("in", flush=True)
 """
 
@@ -25,7 +25,7 @@ def test_the_first_interrupt_waits():
     before, done = signal.getsignal(signal.SIGINT), []
 
     def work():
-        with unbroken():
+        with delay_interrupts():
             signal.raise_signal(signal.SIGTERM)
             done.append(1)
 
@@ -40,7 +40,7 @@ def test_the_second_interrupt_does_not_wait():
     """Whoever presses twice means it."""
 
     def work():
-        with unbroken():
+        with delay_interrupts():
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
             pytest.fail("the second one waited")
@@ -54,7 +54,7 @@ def test_other_threads_have_no_signals():
     done = []
 
     def work():
-        with unbroken():
+        with delay_interrupts():
             done.append(1)
 
     thread = threading.Thread(target=work)
@@ -67,7 +67,7 @@ def test_other_threads_have_no_signals():
 def test_others_wait(tmp_path):
     """Another process comes in only when this one is out."""
     ledger = tmp_path / "budget.db"
-    with alone(ledger):
+    with hold_lock(ledger):
         command = [sys.executable, "-c", WAITS, str(ledger)]
         other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert other.stdout is not None
@@ -81,7 +81,7 @@ def test_others_wait(tmp_path):
 
 def test_where_there_is_no_lock(tmp_path):
     """A folder that cannot hold the lock does not stop anybody: the ledger itself will tell."""
-    with alone(tmp_path / "no" / "budget.db"):
+    with hold_lock(tmp_path / "no" / "budget.db"):
         pass
 
 
@@ -89,7 +89,7 @@ def test_what_is_ignored_stays_so():
     """A run in the background, which Ctrl-C does not concern, is not stopped by it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with unbroken():
+        with delay_interrupts():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
@@ -99,7 +99,7 @@ def test_the_lock_is_not_written_into(tmp_path):
     """Whatever is in the file stays; a new one is for its owner alone."""
     (tmp_path / "old.db.lock").write_text("keep")
 
-    with alone(tmp_path / "old.db"), alone(tmp_path / "new.db"):
+    with hold_lock(tmp_path / "old.db"), hold_lock(tmp_path / "new.db"):
         pass
 
     assert (tmp_path / "old.db.lock").read_text() == "keep"
@@ -112,7 +112,7 @@ def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "a.db.lock").symlink_to("victim")
     (tmp_path / "b.db.lock").symlink_to("nowhere")
 
-    with alone(tmp_path / "a.db"), alone(tmp_path / "b.db"):
+    with hold_lock(tmp_path / "a.db"), hold_lock(tmp_path / "b.db"):
         pass
 
     assert (tmp_path / "victim").read_text() == "keep"

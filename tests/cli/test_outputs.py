@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pandas_blowfish.cli import exits
-from pandas_blowfish.cli.outputs import of_ledger, require_apart, require_unused, require_writable
+from pandas_blowfish.cli.outputs import ledger_files, require_distinct, require_unused, require_writable
 from pandas_blowfish.errors import ArgumentError
 
 
@@ -28,7 +28,7 @@ def test_a_used_file_under_other_names(tmp_path, monkeypatch):
 
 def test_a_ledger_is_several_files():
     """What SQLite and the queue of runs keep beside it belongs to it."""
-    names = {place.name for place in of_ledger(Path("x/b.db"))}
+    names = {place.name for place in ledger_files(Path("x/b.db"))}
 
     assert names == {"b.db", "b.db-wal", "b.db-shm", "b.db-journal", "b.db.lock", "b.db.seal-key"}
 
@@ -37,12 +37,12 @@ def test_two_releases_in_one_file(tmp_path):
     """Also where only one of several files is the same."""
     a, b, c = (tmp_path / name for name in "abc")
 
-    require_apart([[a, b], [c]])
+    require_distinct([[a, b], [c]])
     with pytest.raises(exits.UsageError, match="two releases are written to"):
-        require_apart([[a, b], [c, tmp_path / "." / "b"]])
+        require_distinct([[a, b], [c, tmp_path / "." / "b"]])
     c.mkdir()
     with pytest.raises(ArgumentError, match="is a directory"):
-        require_apart([[c]])
+        require_distinct([[c]])
 
 
 def test_no_directory_to_write_in(tmp_path, monkeypatch):

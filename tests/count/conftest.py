@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 
 ENGINES = ("polars", "pyarrow", "dataset", "duckdb", "dask")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandas_blowfish.count.bins import combine, gather
+from pandas_blowfish.count.tally import combine, gather
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.policy import Policy

@@ -147,7 +147,7 @@ def test_many_groups_do_not_come_back(engine, scan, monkeypatch):
 def test_a_collation_does_not_make_two_values_one():
     """Text is grouped by its bytes."""
     duckdb = pytest.importorskip("duckdb")
-    from pandas_blowfish.count.readers.tables import open_table
+    from pandas_blowfish.count.readers import open_table
 
     base = duckdb.connect()
     base.execute("CREATE TABLE c(g VARCHAR COLLATE nocase)")

@@ -11,9 +11,9 @@ from pandas_blowfish.count.place import (
     OUTSIDE,
     bounds,
     exact_limit,
-    instants,
     missing_code,
-    numbers,
+    place_instants,
+    place_numbers,
 )
 from pandas_blowfish.errors import DeclaredValueError
 from pandas_blowfish.policy.attribute import Unbounded
@@ -39,10 +39,10 @@ def test_floats_on_random_grids(seed):
     places = [draw.randrange(grid.cells) for _ in range(200)]
     values = np.array([float(grid.low + place * grid.step) for place in places])
 
-    assert numbers(values, grid, False).tolist() == places
+    assert place_numbers(values, grid, False).tolist() == places
     narrow = values.astype(np.float32)
     fine = [place for place in range(200) if np.spacing(abs(narrow[place])) < float(step) / 4]
-    assert numbers(narrow, grid, False)[fine].tolist() == [places[place] for place in fine]
+    assert place_numbers(narrow, grid, False)[fine].tolist() == [places[place] for place in fine]
 
 
 @pytest.mark.parametrize("clip", [False, True])
@@ -71,7 +71,7 @@ def test_floats_belong_to_the_last_edge_they_reach(seed, clip):
         below = (data <= least if grid.open_low else data < least) | (data == -np.inf)
         above = (data >= most if grid.open_high else data > most) | (data == np.inf)
         want[below], want[above] = (0, grid.cells - 1) if clip else (OUTSIDE, OUTSIDE)
-        assert numbers(data, grid, clip).tolist() == want.tolist(), kind
+        assert place_numbers(data, grid, clip).tolist() == want.tolist(), kind
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -84,9 +84,9 @@ def test_whole_numbers_on_random_grids(seed):
     expected = [_twin(int(value), grid) for value in values]
 
     for kind in ("int8", "int16", "int64", "float16", "float32", "float64"):
-        assert numbers(values.astype(kind), grid, False).tolist() == expected
+        assert place_numbers(values.astype(kind), grid, False).tolist() == expected
     clipped = [_twin(min(max(int(value), low), int(grid.high)), grid) for value in values]
-    assert numbers(values, grid, True).tolist() == clipped
+    assert place_numbers(values, grid, True).tolist() == clipped
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -102,7 +102,7 @@ def test_instants_on_random_grids(unit):
             f"datetime64[{unit}]"
         )
 
-        found = instants(stamps.view(np.int64), unit, False, grid, False)
+        found = place_instants(stamps.view(np.int64), unit, False, grid, False)
 
         assert found.tolist() == [_twin(str(stamp), grid) for stamp in stamps]
 
@@ -114,7 +114,7 @@ def test_codes_of_nulls_and_bounds():
     assert missing_code(plain) == MISSING
     assert missing_code(nullable) == 8
     assert bounds(plain) == (2, 9)
-    assert numbers(np.array([np.nan, 2.0]), nullable, False).tolist() == [8, 0]
+    assert place_numbers(np.array([np.nan, 2.0]), nullable, False).tolist() == [8, 0]
 
 
 def test_narrow_floats_without_bounds_are_the_decimals_they_print_as():
@@ -127,10 +127,10 @@ def test_narrow_floats_without_bounds_are_the_decimals_they_print_as():
         twos = 2.0 ** np.arange(-24 if kind == "float16" else -149, 16)
         values = np.concatenate([sizes, -sizes[:50], short, twos, [0.0, -0.0]]).astype(kind)
 
-        found = numbers(values, free, False).view(np.float64)
+        found = place_numbers(values, free, False).view(np.float64)
 
         assert found.tolist() == [float(str(value)) + 0.0 for value in values]
-    assert np.isnan(numbers(np.array([np.nan, np.inf], np.float32), free, False).view(np.float64)).all()
+    assert np.isnan(place_numbers(np.array([np.nan, np.inf], np.float32), free, False).view(np.float64)).all()
 
 
 @pytest.mark.parametrize("kind", ["int64", "uint64", "float64", "longdouble"])
@@ -143,8 +143,8 @@ def test_whole_numbers_beyond_2_53_are_outside_or_clipped(kind):
         if column.kind == "float" and kind in ("float64", "longdouble"):
             continue
 
-        codes = numbers(values, column, False)
-        clipped = numbers(values, column, True).view(np.float64)
+        codes = place_numbers(values, column, False)
+        clipped = place_numbers(values, column, True).view(np.float64)
 
         assert ((codes != OUTSIDE) == fits).all()
         assert codes[fits].view(np.float64).tolist() == values[fits].tolist()
@@ -157,12 +157,12 @@ def test_floats_beyond_2_50_steps_are_outside_or_clipped():
     top = float(2**50 / Fraction(10))
     values = np.array([top * 0.999, -top * 0.999, top * 1.001, -1e300])
 
-    assert (numbers(values, column, False) == OUTSIDE).tolist() == [False, False, True, True]
-    assert numbers(values, column, True).view(np.float64) == pytest.approx(
+    assert (place_numbers(values, column, False) == OUTSIDE).tolist() == [False, False, True, True]
+    assert place_numbers(values, column, True).view(np.float64) == pytest.approx(
         [top * 0.999, -top * 0.999, top, -top], rel=1e-15
     )
-    assert (numbers(np.array([2**48]), column, False) == OUTSIDE).all()
-    moments = instants(np.array([2**60]), "ns", False, from_dict("x", {"type": "datetime"}), False)
+    assert (place_numbers(np.array([2**48]), column, False) == OUTSIDE).all()
+    moments = place_instants(np.array([2**60]), "ns", False, from_dict("x", {"type": "datetime"}), False)
     assert moments.view(np.float64).tolist() == [2.0**60]
 
 
@@ -172,7 +172,7 @@ def test_only_positive_numbers_have_logarithms(clip):
     column = Unbounded("x", "float", True, Fraction(1, 1000), log=True)
     data = np.array([5e-324, 1.0, 1.7976931348623157e308, 0.0, -0.0, -1.0, np.inf, -np.inf, np.nan])
 
-    codes = numbers(data, column, clip)
+    codes = place_numbers(data, column, clip)
 
     assert codes[:3].view(np.float64).tolist() == data[:3].tolist()
     assert (codes[3:8] == OUTSIDE).all()

@@ -8,7 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count import groups
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.tally import count_cells, count_unplaced
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
 from pandas_blowfish.policy.domain import Domain, from_dict, integers

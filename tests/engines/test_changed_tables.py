@@ -6,7 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count import fingerprint as spread
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import EngineError, FrameError, StaleFrameError
 from pandas_blowfish.plan.lattice import Total, lattice

@@ -174,7 +174,7 @@ def test_codes_are_those_of_pandas(session, tmp_path):
 
     from pandas_blowfish.count.encode import encoder
     from pandas_blowfish.count.groups import group_cells
-    from pandas_blowfish.count.readers.tables import open_table
+    from pandas_blowfish.count.readers import open_table
 
     parquet = pytest.importorskip("pyarrow.parquet")
     odd = {"uint64", "uint64 null", "ns None", "ns Europe/Berlin", "s None", "s Europe/Berlin", "category"}

@@ -5,7 +5,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.facts.consistent import contradiction
+from pandas_blowfish.facts.consistent import find_contradiction
 from pandas_blowfish.facts.fact import read_facts
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -13,7 +13,7 @@ DOMAIN = Domain((integers("a", 0, 2), integers("b", 0, 3)))
 
 
 def _said(*facts, rows=None):
-    return contradiction(read_facts(facts, DOMAIN), DOMAIN, rows)
+    return find_contradiction(read_facts(facts, DOMAIN), DOMAIN, rows)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.facts.later import add_facts, clash, policy_from, read_fact
+from pandas_blowfish.facts.later import add_facts, find_clash, policy_from, read_fact
 from pandas_blowfish.policy.domain import Domain, integers
 
 GRID = Domain((integers("x", 0, 2), integers("y", 0, 1)))
@@ -45,6 +45,6 @@ def test_texts_are_policies_and_their_clashes():
     more, wrong = (json.dumps(bf.Box(x=(0, 1), answer=n).to_dict()) for n in (3, 1))
 
     assert len(policy_from(text, (more,)).facts) == 2
-    assert clash(text, (more,), 3) == ""
-    assert "no table of 2 rows" in clash(text, (more,), 2)
-    assert "no table" in clash(text, (wrong,), None)
+    assert find_clash(text, (more,), 3) == ""
+    assert "no table of 2 rows" in find_clash(text, (more,), 2)
+    assert "no table" in find_clash(text, (wrong,), None)

@@ -1,4 +1,4 @@
-"""How many records neighbours differ in: every rule, with the figures of MATH's section 4."""
+"""How many records neighbours differ in: every rule, with figures worked out by hand."""
 
 import pytest
 

@@ -20,9 +20,9 @@ from pandas_blowfish.kernel.noise import (
     MAX_SCALE,
     check_scale,
     discrete_laplace,
+    is_replaying,
     noise_law,
     replay,
-    replaying,
 )
 
 WIDE_DENOMINATOR = Fraction(10**25 + 7, 10**19)  # its trials do not fit in 63 bits
@@ -79,7 +79,7 @@ def law_p_value(sample, scale) -> float:
 
 
 def real_limits(law) -> list[mpmath.mpf]:
-    """Return the limits between cells as MATH.md writes them, at the current precision."""
+    """Return the limits between cells as `cell_limits` states them, at the current precision."""
     a, high = mpmath.exp(-real(law.rate)), mpmath.exp(-real(law.rate * 2**law.width))
     positive = [(1 - high ** (j + 1)) / (1 + a) for j in range(law.count)]
     return positive + [1 - a * high**m / (1 + a) for m in range(law.count + 1)]
@@ -341,7 +341,7 @@ def test_replay_ends_when_its_block_fails():
     with pytest.raises(ScaleError), replay(1):
         discrete_laplace(MAX_SCALE + 1)
 
-    assert not replaying()
+    assert not is_replaying()
     assert noise_law() == "discrete Laplace"
 
 

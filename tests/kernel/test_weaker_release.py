@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.certified_law import law
 
 import pandas_blowfish as bf
-from pandas_blowfish.beyond.certified import certify, law
+from pandas_blowfish.beyond.certified import certify
 from pandas_blowfish.errors import OnceError, StaleFrameError
 from pandas_blowfish.kernel import measure
 from pandas_blowfish.kernel import weaker_release as apart

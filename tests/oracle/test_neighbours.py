@@ -1,4 +1,4 @@
-"""The enumeration with facts agrees with the definition word by word, and with the values MATH.md states."""
+"""The enumeration with facts agrees with the definition word by word, and with values worked out by hand."""
 
 import itertools
 import random

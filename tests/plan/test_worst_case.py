@@ -15,7 +15,7 @@ from pandas_blowfish.plan import worst_case as module
 from pandas_blowfish.plan.line.dawa import ADAPTIVE
 from pandas_blowfish.plan.loss import MANY, WorstCase, edge_loss
 from pandas_blowfish.plan.tables.mesh import SPREAD
-from pandas_blowfish.plan.worst_case import closure, closure_loss
+from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 LINE = Domain((integers("x", 0, 5),))
@@ -109,7 +109,7 @@ def test_known_losses(secret, verb, loss):
     planner = bf.Policy(LINE, secrets={"x": secret}).plan
     plan = planner.count(epsilon=1) if verb == "count" else getattr(planner, verb)("x", epsilon=1)
 
-    assert closure_loss(plan) == loss
+    assert closure(plan).loss == loss
 
 
 @pytest.mark.parametrize("strategy", ["ordered", "hierarchical", "haar"])
@@ -151,7 +151,7 @@ def test_long_lines_and_tables_are_bounded_or_refused():
     policy = bf.Policy(Domain((integers("x", 0, 99_999),)), secrets={"x": bf.threshold(1)})
     wide = bf.Policy(Domain(tuple(integers(name, 0, 1_999) for name in "ab")), secrets={"a": bf.threshold(1)})
 
-    assert closure_loss(policy.plan.cumhist("x")) == 99_999
+    assert closure(policy.plan.cumhist("x")).loss == 99_999
     assert closure(wide.plan.marginal([["a", "b"], ["a"]])) == WorstCase(None, MANY)
 
 

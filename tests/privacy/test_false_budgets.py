@@ -1,6 +1,6 @@
 """Formulas of the papers without facts that are false as printed: each loses more than epsilon.
 
-MATH.md sections 2 and 3 (items 1, 2, 5, 6). Distances over gaps and groups that rows can change are in
+PROOFS.md lists them at its end. Distances over gaps and groups that rows can change are in
 test_traps.py; that no scale is 0 at theta = 1 also in tests/plan/line/test_layouts.py.
 """
 

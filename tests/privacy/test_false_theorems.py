@@ -1,6 +1,6 @@
 """Formulas of the papers about facts that are false as printed: each falls below enumeration.
 
-MATH.md sections 3 (items 0, 3, 4) and 4. The printed number is computed here and shown to be too small, and
+PROOFS.md lists them at its end. The printed number is computed here and shown to be too small, and
 the plan of the verb that answers the same question covers the truth. The sum of 0..3 as a fact is in
 tests/oracle/test_neighbours.py; formulas that need no facts are in test_false_budgets.py.
 """

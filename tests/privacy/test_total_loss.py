@@ -118,7 +118,7 @@ def test_the_audit_finds_a_plan_that_lies(broken, make_full_policy, make_filter,
 
 
 def test_rows_of_the_mathematics(line_of):
-    """The table of MATH section 2: full b - a, threshold its longest edge, partition its widest group."""
+    """Full b - a, threshold its longest edge, partition its widest group."""
     full, line = line_of(8, 0).policy, line_of(8, 1).policy
     groups = bf.Policy(line.domain, secrets={"x": bf.partition([[0, 1, 2], [3, 4, 5, 6, 7]])})
 

@@ -1,4 +1,4 @@
-"""Traps of MATH.md section 2: sensitivities easy to get wrong, by hand-made matrices and by plans."""
+"""Traps: sensitivities easy to get wrong, by hand-made matrices and by plans."""
 
 import math
 from fractions import Fraction

@@ -7,7 +7,6 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.range import plan_range
 
 DOMAIN = Domain((integers("x", 0, 99), from_dict("sex", {"type": "category", "values": ["F", "M"]})))
 POLICY = bf.Policy(DOMAIN, secrets={"x": bf.threshold(5)})
@@ -90,7 +89,7 @@ def test_wrong_arguments_charge_nothing():
         with pytest.raises(bf.BlowfishError):
             df.blowfish.range(columns, bounds, epsilon=1)
     with pytest.raises(ArgumentError):
-        plan_range(POLICY, "x", THREE, epsilon=-1)
+        POLICY.plan.range("x", THREE, epsilon=-1)
     assert df.blowfish.budget.spent == 0
 
 

@@ -56,7 +56,7 @@ def test_what_is_left_of_all_rows_is_exact():
     asked = {"epsilon": 1, "strategy": "single_prior", "prior": [1] * 4, "name": "n"}
     stored = np.array([250, 250, 999, 250, 1, 1, 0, 1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apart, "_told", lambda *_args, **_how: stored)
+        patch.setattr(apart, "_count", lambda *_args, **_how: stored)
         found = rows.hist("age", **asked)
 
     raw = rows.hist("age", **asked, post=False)

@@ -3,7 +3,24 @@
 Sees rows, and hands out no more of them than counts. A reader places no value in a cell: it yields frames to
 `count.encode`, or groups with their least and greatest values. What an engine raises is never shown.
 
-Read `tables` (which tables can be opened), `pieces` (what every reader can do) and `batches` (those of
+Read `pieces` (what every reader can do) and `batches` (those of
 Arrow types), then one file per engine: `arrow`, `polars`, `duckdb`, `dask`, `spark`. `files` and `fields`
 read CSV, Parquet and Feather files.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_blowfish.count.readers.arrow import read_arrow
+from pandas_blowfish.count.readers.dask import read_dask
+from pandas_blowfish.count.readers.duckdb import read_duckdb
+from pandas_blowfish.count.readers.polars import read_polars
+from pandas_blowfish.count.readers.spark import read_spark
+
+READERS = (read_arrow, read_polars, read_duckdb, read_dask, read_spark)
+
+
+def open_table(frame: Any) -> Any:
+    """Return a table that another library holds so that it can be counted, and anything else as it is."""
+    return next((table for read in READERS if (table := read(frame)) is not None), frame)

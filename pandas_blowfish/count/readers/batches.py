@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.count.progress import show_progress
-from pandas_blowfish.count.readers.pieces import Answer, Key, Pieces, ask_engine
+from pandas_blowfish.count.readers.pieces import Answer, Key, Pieces, Plus, Work, ask_engine
 from pandas_blowfish.errors import FrameError, MissingPackageError
 
 ROWS = 1 << 20  # of a batch
@@ -39,7 +39,7 @@ class ArrowTable(Pieces):
 
     @abstractmethod
     def _distinct(self, name: str) -> int:
-        """Return how many values of a column differ; missing ones are none."""
+        """Return how many values of a column differ; missing ones do not count."""
 
     def _groups(self, keys: Sequence[Key], most: int) -> Any | None:  # noqa: ARG002
         """Return a table of groups as `group` does, with at most one more than may come back."""
@@ -117,16 +117,11 @@ class Batches(ArrowTable):
         if none:
             yield self._empty(names)
 
-    def merge(
-        self,
-        columns: Sequence[str],
-        work: Callable[[pd.DataFrame], Answer],
-        plus: Callable[[Answer, Answer], Answer],
-    ) -> Answer:
+    def merge(self, columns: Sequence[str], work: Work[Answer], plus: Plus[Answer]) -> Answer:
         """Return what some work finds in every part, merged."""
         return reduce(plus, show_progress(self._answers(columns, work), "counting"))
 
-    def _answers(self, columns: Sequence[str], work: Callable[[pd.DataFrame], Answer]) -> Iterator[Answer]:
+    def _answers(self, columns: Sequence[str], work: Work[Answer]) -> Iterator[Answer]:
         """Yield what some work gives of each batch, as many at a time as there are processors."""
         workers = os.cpu_count() or 1
         with ThreadPoolExecutor(workers) as pool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
@@ -13,7 +13,7 @@ import pandas as pd
 
 from pandas_blowfish.count.progress import is_watched
 from pandas_blowfish.count.readers.batches import column_of
-from pandas_blowfish.count.readers.pieces import Answer, Pieces, ask_engine, has_class
+from pandas_blowfish.count.readers.pieces import Answer, Pieces, Plus, Work, ask_engine, has_class
 
 WAYS = 8  # answers that one task merges
 
@@ -37,12 +37,7 @@ class Partitions(Pieces):
         """Return the number of rows."""
         return int(ask_engine("dask", "counted", lambda: len(self.native)))
 
-    def merge(
-        self,
-        columns: Sequence[str],
-        work: Callable[[pd.DataFrame], Answer],
-        plus: Callable[[Answer, Answer], Answer],
-    ) -> Answer:
+    def merge(self, columns: Sequence[str], work: Work[Answer], plus: Plus[Answer]) -> Answer:
         """Return what some work finds in every part, merged."""
         names = list(dict.fromkeys(columns))
         return ask_engine("dask", "counted", lambda: _compute(self.native[names], work, plus))
@@ -53,9 +48,7 @@ class Partitions(Pieces):
         return int(found) == self.rows  # null is no value
 
 
-def _compute(
-    native: Any, work: Callable[[pd.DataFrame], Answer], plus: Callable[[Answer, Answer], Answer]
-) -> Answer:
+def _compute(native: Any, work: Work[Answer], plus: Plus[Answer]) -> Answer:
     """Return the merged answer of all partitions; the workers merge, and one answer comes back."""
     dask: Any = import_module("dask")
 

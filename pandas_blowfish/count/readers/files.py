@@ -94,7 +94,7 @@ def column_types(
 
 
 def is_text(path: Any) -> bool:
-    """Tell whether a file is text, whose types nobody states."""
+    """Return whether a file is text, whose types nobody states."""
     return _form(path)[1] == "csv"
 
 
@@ -272,4 +272,4 @@ def _pyarrow() -> Any:
 
 
 def _ignore(share: float) -> None:
-    """Tell nobody how far a file was read."""
+    """Show nobody how far a file was read."""

@@ -16,6 +16,8 @@ from pandas_blowfish.errors import BlowfishError, EngineError, FrameError
 
 Answer = TypeVar("Answer")
 Self = TypeVar("Self", bound="Pieces")
+Work = Callable[[pd.DataFrame], Answer]  # what is done with each part of a table
+Plus = Callable[[Answer, Answer], Answer]  # merges what it gave
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,7 @@ class Pieces(ABC):
         """Return the number of rows."""
 
     @abstractmethod
-    def merge(
-        self,
-        columns: Sequence[str],
-        work: Callable[[pd.DataFrame], Answer],
-        plus: Callable[[Answer, Answer], Answer],
-    ) -> Answer:
+    def merge(self, columns: Sequence[str], work: Work[Answer], plus: Plus[Answer]) -> Answer:
         """Return what some work finds in some columns of every part, there is one at least, merged."""
 
     @abstractmethod
@@ -94,10 +91,7 @@ class Pieces(ABC):
 
 
 def merge(
-    frame: pd.DataFrame | Pieces,
-    columns: Sequence[str],
-    work: Callable[[pd.DataFrame], Answer],
-    plus: Callable[[Answer, Answer], Answer],
+    frame: pd.DataFrame | Pieces, columns: Sequence[str], work: Work[Answer], plus: Plus[Answer]
 ) -> Answer:
     """Return what some work finds in a frame, or in every part of a table, merged."""
     return frame.merge(columns, work, plus) if isinstance(frame, Pieces) else work(frame)

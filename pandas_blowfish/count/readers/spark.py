@@ -9,10 +9,8 @@ from functools import reduce
 from inspect import signature
 from typing import Any, ClassVar
 
-import pandas as pd
-
 from pandas_blowfish.count.readers.batches import NEAR, ArrowTable, next_frame
-from pandas_blowfish.count.readers.pieces import Answer, Key, has_class, require_once
+from pandas_blowfish.count.readers.pieces import Answer, Key, Plus, Work, has_class, require_once
 from pandas_blowfish.errors import MissingPackageError
 
 
@@ -40,12 +38,7 @@ class SparkBatches(ArrowTable):
             column = f.when(~f.isnan(column), column)
         return int(self.native.select(f.count_distinct(column)).collect()[0][0])
 
-    def merge(
-        self,
-        columns: Sequence[str],
-        work: Callable[[pd.DataFrame], Answer],
-        plus: Callable[[Answer, Answer], Answer],
-    ) -> Answer:
+    def merge(self, columns: Sequence[str], work: Work[Answer], plus: Plus[Answer]) -> Answer:
         """Return what some work finds in every part, merged."""
         names = list(dict.fromkeys(columns))
         self.require_values(names)
@@ -86,7 +79,7 @@ def _arrow_type(kind: Any) -> Any:
 
 
 def _look(
-    names: list[str], work: Callable[[pd.DataFrame], Answer], plus: Callable[[Answer, Answer], Answer]
+    names: list[str], work: Work[Answer], plus: Plus[Answer]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what a worker does with its batches: it gives one answer for all of them."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pandas_blowfish.beyond.weaker import Apart
+from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Dataset
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import ArgumentError, NameTakenError
@@ -68,7 +68,7 @@ def _entry_body(plan: Plan) -> dict[str, Any]:
     return {**describe_plan(plan), "measured": measured}
 
 
-def describe_plan(plan: Plan | Apart) -> dict[str, Any]:
+def describe_plan(plan: Plan | WeakerPlan) -> dict[str, Any]:
     """Return what an entry states about any release."""
     return {
         "query": {**plan.query, "epsilon": str(plan.epsilon)},
@@ -82,7 +82,7 @@ def describe_plan(plan: Plan | Apart) -> dict[str, Any]:
 
 
 def describe_release(
-    plan: Plan | Apart, measured: Measured, source: Opened, *, post: bool | str, **more: Any
+    plan: Plan | WeakerPlan, measured: Measured, source: Opened, *, post: bool | str, **more: Any
 ) -> dict[str, Any]:
     """Return the facts that an outsider needs; none depends on rows but the noisy answer.
 

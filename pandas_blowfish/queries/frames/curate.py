@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.count import tally as count
-from pandas_blowfish.count.readers.tables import open_table
+from pandas_blowfish.count.readers import open_table
+from pandas_blowfish.count.seal import row_count
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
@@ -79,7 +80,7 @@ def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
         missing, beyond = count.count_unplaced(frame, attribute, clip=clip)
         status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
         status += [_advice(dtypes[attribute.name], attribute)] * (beyond > 0)
-        counts = (count.rows(frame), missing, beyond)
+        counts = (row_count(frame), missing, beyond)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
     known = [fact for fact in promise.facts if fact.answer is not None]
     whole = [fact for fact in known if set(fact.columns) <= set(there)]
@@ -88,7 +89,7 @@ def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
     }
     for fact in known:
         shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
-        many = count.rows(frame) if fact in found else 0
+        many = row_count(frame) if fact in found else 0
         rows.append((fact.text, many, 0, 0, found.get(fact, "absent from the frame"), shown))
     rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
     columns = ["column", "rows", "missing", "outside", "status", "declared"]

@@ -25,11 +25,13 @@ from pandas_blowfish.errors import (
     LedgerNotFoundError,
     NotProtectedError,
     PolicyMismatchError,
+    SchemaError,
     StaleFrameError,
     UnknownDatasetError,
 )
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.facts.fact import answer_of, cells_of
+from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.policy.policy import Policy
 
@@ -155,7 +157,7 @@ def _bound(
     with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
     if found is None:
-        if promise.chain is not None and promise.chain.length != count.rows(frame):
+        if promise.chain is not None and promise.chain.length != seal.row_count(frame):
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         binding = _sealed(frame, book, name, promise, stated, named=named)
@@ -175,13 +177,16 @@ def _sealed(
 ) -> dict[str, Any]:
     """Return what a new dataset is bound to; where all is right, its seal key is kept."""
     clip = stated["outside"] == "clip"
+    text = json.dumps(promise.to_dict())  # which keeps the columns' order
+    if policy_from(text, ()) != promise:
+        raise SchemaError(None, "the policy does not read back as it is written", fix="report it, please.")
     while True:
         master = sealkey.propose_key(book.location, book.seal_key_id())
         public, key = sealkey.new_binding(master, name)
         binding = {
-            "policy": json.dumps(promise.to_dict()),  # as text, which keeps the columns' order
+            "policy": text,
             "fingerprint": promise.fingerprint,
-            "rows": count.rows(frame) if promise.rows_public else None,  # else the seal alone knows it
+            "rows": seal.row_count(frame) if promise.rows_public else None,  # else the seal alone knows it
             "seal_key": public,
             **seal.seal_rows(frame, promise.domain, key, clip=clip),
             "named": named,

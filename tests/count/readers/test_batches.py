@@ -153,7 +153,7 @@ def test_frames_keep_every_column():
 @pytest.mark.parametrize("engine", ["lazy", "duckdb"])
 def test_an_error_of_an_engine_shows_no_value(engine):
     """Its class is named; neither its text nor the chain of causes is passed on."""
-    from pandas_blowfish.count.readers.tables import open_table
+    from pandas_blowfish.count.readers import open_table
 
     if engine == "lazy":
         polars = pytest.importorskip("polars")

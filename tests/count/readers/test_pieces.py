@@ -5,8 +5,8 @@ import operator
 import pandas as pd
 import pytest
 
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.readers.pieces import ask_engine, is_unique, merge
-from pandas_blowfish.count.readers.tables import open_table
 from pandas_blowfish.errors import EngineError, FrameError
 
 pa = pytest.importorskip("pyarrow")

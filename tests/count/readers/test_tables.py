@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.readers.arrow import ArrowBatches
 from pandas_blowfish.count.readers.dask import Partitions
 from pandas_blowfish.count.readers.duckdb import DuckdbBatches
 from pandas_blowfish.count.readers.polars import PolarsBatches
-from pandas_blowfish.count.readers.tables import open_table
 
 pa = pytest.importorskip("pyarrow")
 

@@ -141,7 +141,7 @@ def test_attained_on_even_columns(chunk):
 
 
 def test_a_short_move_changes_little():
-    """MATH section 6: spacing s and theta d: 2 d / s of what a row counts; rows that leave take all of it."""
+    """Spacing s and theta d: 2 d / s of what a row counts; rows that leave take all of it."""
     policy = bf.Policy(Domain((integers("x", 0, 64),)), secrets={"x": bf.threshold(2)})
     space = policy.plan.kmeans("x", 2, rows=100).asked[0].space
     left = policy.plan.where("x < 60").kmeans("x", 2, rows=100).asked[0].space

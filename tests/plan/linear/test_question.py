@@ -42,7 +42,7 @@ def test_the_search_beats_what_it_starts_from(cells, theta, gain):
 
 @pytest.mark.parametrize(("theta", "goal"), [(4, 34.0), (16, 71.6)])
 def test_reference_figures(theta, goal):
-    """All ranges of 64 cells: at most what an earlier search reached for any matrix (MATH.md section 5)."""
+    """All ranges of 64 cells: at most what an earlier search reached for any matrix."""
     plan = policy_of(64, theta).plan.workload(all_ranges(64), "x", epsilon="1/1000", strategy="optimised")
 
     assert plan.mse / 10**6 <= goal

@@ -13,8 +13,10 @@ from pandas_blowfish.errors import (
     NotProtectedError,
     OutsideDomainError,
     PolicyMismatchError,
+    SchemaError,
 )
 from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.queries.frames import protect
 from pandas_blowfish.queries.frames.protect import as_policy, is_name, open_frame, require_bound
 
 GRID = Domain((integers("x", 0, 4), integers("y", 0, 1)))
@@ -33,6 +35,17 @@ def test_what_is_bound():
     binding = source.dataset.binding
     assert (binding["rows"], binding["outside"], binding["unit"], binding["named"]) == (4, "clip", None, True)
     assert set(binding["seal"]) == {"x"}
+
+
+def test_a_policy_that_does_not_read_back_is_not_bound(monkeypatch):
+    """The ledger would promise something else than was given: nothing is written."""
+    ledger = bf.Ledger()
+    monkeypatch.setattr(protect, "policy_from", lambda text, facts: bf.Policy(GRID))
+
+    with pytest.raises(SchemaError, match="read back"):
+        ROWS.blowfish.protect(POLICY, epsilon=1, dataset="rows", ledger=ledger)
+
+    assert ledger.datasets == []
 
 
 def test_a_ledger_in_memory_continues_its_frames():
