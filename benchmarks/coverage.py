@@ -201,6 +201,14 @@ class Seen:
         noisy = np.mean(self.errors, axis=0) > 0
         return float(np.mean(self.inside, axis=0)[noisy].mean()) if noisy.any() else np.nan
 
+    def doubt(self) -> float:
+        """Return the variance of the coverage: answers of one release are off together."""
+        if not self.inside:
+            return 0.0
+        noisy = np.mean(self.errors, axis=0) > 0
+        shares = [each[noisy].mean() if noisy.any() else 1.0 for each in self.inside]
+        return float(max(np.var(shares), 1e-6) / len(shares))
+
     def bias(self) -> tuple[float, int]:
         """Return the sum of squared biases in standard errors, less chance, and of how many answers."""
         off, many = np.mean(self.values, axis=0) - self.truth, len(self.values)
@@ -261,11 +269,11 @@ def verdict(found: dict[str, list[Seen]]) -> str:
         return "not promised"
     wrong = []
     for epsilon, seen in found.items():
-        covered = [share for share in (each.coverage() for each in seen) if share == share]
-        repeats = len(seen[0].values)
-        trials = repeats * sum(len(each.truth) for each in seen)
-        low = np.mean(covered or 1) < LEAST - np.sqrt(0.05 / trials)
-        if low or min(covered, default=1) < LEAST - 2 * np.sqrt(0.05 / repeats):
+        shares, repeats = [each.coverage() for each in seen], len(seen[0].values)
+        covered = [share for share in shares if share == share]
+        chance = np.array([np.sqrt(each.doubt()) for each in seen])
+        low = covered and np.mean(covered) < LEAST - 2 * np.linalg.norm(chance) / len(seen)
+        if low or (np.array(shares) < LEAST - 3 * chance).any():
             wrong.append(f"COVERS TOO SELDOM at {epsilon}")
         if covered and np.mean(covered) > MOST and not first.question.whole:
             wrong.append(f"WIDE at {epsilon}")

@@ -125,7 +125,7 @@ class Curves:
         own = np.nan_to_num(self.spread[line])
         if self.rest is not None:
             found = (1 - q) * own**2 + q * self.rest[line] ** 2 - q * (1 - q) * own[-1] ** 2
-            return np.sqrt(np.where(found > 1e-9 * own.max() ** 2, found, 0.0))
+            return np.sqrt(np.where(found > 1e-9 * own.max() ** 2 + 1e-60, found, 0.0))
         return np.asarray(np.hypot(own, q * own[-1]) if self.together else own + q * own[-1])
 
 
