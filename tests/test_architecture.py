@@ -3,11 +3,14 @@
 import ast
 import importlib
 from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
-from pandas_blowfish.plan.protocol import OwnNoise, Question
+from pandas_blowfish.plan.protocol import OwnNoise, Question, Round, Strategy
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pandas_blowfish"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -312,3 +315,29 @@ def test_functions_are_named_by_verbs():
                 named.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}")
 
     assert not named
+
+
+def _members(kind: type) -> Iterator[tuple[str, object]]:
+    """Yield the public methods and properties that a class itself defines."""
+    for name, member in vars(kind).items():
+        if not name.startswith("_") and isinstance(
+            member, (FunctionType, property, cached_property, classmethod, staticmethod)
+        ):
+            yield name, member
+
+
+def test_methods_of_families_are_documented_once():
+    """What overrides a documented method may leave the docstring to it; everything else has its own."""
+    silent = []
+    for path in [PACKAGE / "plan" / "protocol.py", *(PACKAGE / "plan").glob("*/*.py")]:
+        module = importlib.import_module(".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts))
+        for kind in vars(module).values():
+            if getattr(kind, "__module__", "") != module.__name__ or not isinstance(kind, type):
+                continue
+            above = [vars(base) for base in (*kind.__mro__[1:], Question, Strategy, Round)]
+            for name, member in _members(kind):
+                same = [member, *(own[name] for own in above if name in own)]
+                if not kind.__name__.startswith("_") and not any(each.__doc__ for each in same):
+                    silent.append(f"{module.__name__}.{kind.__name__}.{name}")
+
+    assert not silent

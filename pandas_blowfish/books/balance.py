@@ -5,21 +5,22 @@ Never sees rows.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
 from sqlite3 import Connection
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from pandas_blowfish.books.log import Entry, select_all, transaction
+from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
+from pandas_blowfish.books.part_sums import Part, Sums, read_part
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
-LARGEST = BITS = 14_000  # bits of a number, or of its denominator: Python writes no longer ones
+BITS = LARGEST  # of a denominator
 WEAKER = -1  # the number, which no charge has, under which a release with a weaker guarantee is remembered
-FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
-UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,15 @@ class Budget:
         total: What all releases together may lose.
         spent: What they have lost.
         closed: Why the dataset takes no more charges; None where it takes them.
+        sums: What people in each part of the policy have lost, where that differs; `parts` shows it.
+        policy: The policy, as the ledger has it.
     """
 
     total: Fraction
     spent: Fraction
     closed: str | None = None
+    sums: Sums | None = field(default=None, repr=False, compare=False)
+    policy: str | None = field(default=None, repr=False, compare=False)
     # a hook: `explain.glance`, which books may not import, sets it as the package is imported
     view: ClassVar[Any] = repr  # budget -> HTML for notebooks
 
@@ -42,6 +47,23 @@ class Budget:
     def remaining(self) -> Fraction:
         """Return what may still be spent; below 0 where a fact made earlier releases cost more than all."""
         return self.total - self.spent
+
+    @property
+    def parts(self) -> pd.DataFrame:
+        """Return what people in each connected part of the policy have lost, and what remains to them.
+
+        One row where every charge was everyone's. Parts that no charge has named are "elsewhere".
+        """
+        from pandas_blowfish.books.part_table import list_parts  # here: charging needs no pandas
+
+        return list_parts(self.sums or Sums(self.spent), self.total, self.policy)
+
+    def after(self, charges: Iterable[tuple[Fraction, Part | None]]) -> Budget:
+        """Return what it would be after some charges, each with its part; None: everyone's."""
+        sums = (self.sums or Sums(self.spent)).copy()
+        for epsilon, part in charges:
+            sums.add(epsilon, part)
+        return replace(self, spent=sums.most, sums=sums)
 
     def __repr__(self) -> str:
         closed = "" if self.closed is None else f", closed={self.closed!r}"
@@ -61,11 +83,12 @@ class Dataset:
     spent: Fraction
     closed: str | None  # why it takes no more charges
     facts: tuple[dict[str, Any], ...] = ()  # as plain data, in the order they were recorded
+    last: Entry | None = field(default=None, repr=False, compare=False)
 
     @property
     def budget(self) -> Budget:
         """Return what it may spend in all and has spent, and whether it is closed."""
-        return Budget(self.total, self.spent, self.closed)
+        return Budget(self.total, self.spent, self.closed, policy=self.binding.get("policy"))
 
     @property
     def is_reopenable(self) -> bool:
@@ -111,65 +134,88 @@ def cost_of(entry: Entry) -> Fraction:
         raise LedgerTamperedError(entry.id, "its cost cannot be read") from None
 
 
-@lru_cache(maxsize=4_096, typed=True)
-def parse_fraction(value: Any) -> Fraction:
-    """Return a number as an entry writes it, such as "1/10"; raise ValueError for any other text."""
-    if type(value) is int:
-        value = str(value)
-    if type(value) is not str or not FRACTION.fullmatch(value):
-        raise ValueError("not a fraction")
-    numerator, _, denominator = value.partition("/")
-    found = Fraction(int(numerator), int(denominator or 1))
-    if found.numerator.bit_length() - found.denominator.bit_length() > LARGEST:
-        raise ValueError("too large")
-    return found
+@dataclass
+class Replay:
+    """What the entries of a dataset come to, read one after another.
+
+    Attributes:
+        costs: What each charge has cost so far.
+        sums: What people in each part have lost; None while all charges are everyone's, and once a fact ties
+            the parts together.
+        stated: The entry that states these sums.
+    """
+
+    costs: dict[int, Fraction] = field(default_factory=dict)
+    sums: Sums | None = None
+    stated: int = 0
 
 
-def require_following(entry: Entry, was: Balance | None, costs: dict[int, Fraction]) -> Balance:
+def require_following(entry: Entry, was: Balance | None, replay: Replay) -> Balance:
     """Return what an entry states, or raise LedgerTamperedError where it does not follow.
 
     Args:
         entry: The entry.
         was: What the one before it, of the same dataset, states; None if it is the first.
-        costs: What each charge of the dataset has cost so far, which this entry's charges are put into.
+        replay: What the entries before it come to, to which this one is added.
 
     Proof note:
         Requires: entries come in their order (`chain.replay`).
-        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, no
-                  charge ever got cheaper, and it exceeds the total only where the dataset is closed.
-        Because:  a charge adds its epsilon, within the total; a fact adds what it makes charges cost more,
-                  each named with its new cost; nothing else changes `spent`, and the one release under a
-                  weaker promise, the digest of an answer and an upgrade change nothing at all.
-        Checked:  tests/books/test_balance.py::test_what_follows
+        Ensures:  of a dataset whose entries all follow, `spent` is the sum of what its charges cost now, or
+                  of those that anyone sees at most (`part_sums.Sums`), no charge ever got cheaper, and it
+                  exceeds the total only where the dataset is closed.
+        Because:  a charge adds its epsilon in its part, within the total; a fact adds what it makes charges
+                  cost more, each named with its new cost, and where it ties parts together all charges add
+                  up from then on; nothing else changes `spent`, and the one release under a weaker
+                  promise, the digest of an answer and an upgrade change nothing at all.
+        Checked:  tests/books/test_balance.py::test_what_follows,
+                  tests/books/test_part_charges.py::test_edited_parts_are_found
     """
     now = balance_of(entry)
     try:
-        if _follows(entry, now, was, costs):
+        if _follows(entry, now, was, replay):
             return now
     except UNREADABLE:
         pass
     raise LedgerTamperedError(entry.id, "its sums do not follow from those before it")
 
 
-def _follows(entry: Entry, now: Balance, was: Balance | None, costs: dict[int, Fraction]) -> bool:
+def _follows(entry: Entry, now: Balance, was: Balance | None, replay: Replay) -> bool:
     if was is None or entry.kind == "open":
         return was is None and entry.kind == "open" and now == Balance(now.total, Fraction(0), None, 0)
+    if entry.kind == "fact":
+        return _fact_follows(entry, now, was, replay)
+    if entry.kind != "charge" and entry.body.get("stated", 0) != replay.stated:
+        return False
     if entry.kind in ("answer", "upgrade"):
         return now == was
-    if entry.kind == "fact":
-        return _fact_follows(entry, now, was, costs)
     if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
         return False
+    costs = replay.costs
     if entry.kind == "apart":
         once, within = WEAKER not in costs, 0 < parse_fraction(entry.body["epsilon"]) <= now.total
         costs[WEAKER] = parse_fraction(entry.body["epsilon"])
         return once and within and now == was
     if entry.kind == "charge":
         epsilon = costs[entry.id] = parse_fraction(entry.body["epsilon"])
-        adds = epsilon.numerator >= 0 and _adds_up(was.spent, epsilon, now.spent)
-        return was.closed is None and adds and now.total == was.total
+        within = epsilon.numerator >= 0 and was.closed is None and now.total == was.total
+        return within and _charge_follows(entry, epsilon, now.spent, was.spent, replay)
     raised = now.total > was.total and now.spent == was.spent
     return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _charge_follows(
+    entry: Entry, epsilon: Fraction, spent: Fraction, before: Fraction, replay: Replay
+) -> bool:
+    """Return whether a charge states what has been spent after it, in the parts that people see."""
+    part, stated = read_part(entry.body.get("part")), entry.body.get("stated")
+    if replay.sums is None and (not part or stated is None):  # for want of room a part may be everyone's
+        return stated is None and _adds_up(before, epsilon, spent)
+    replay.sums = replay.sums or Sums(before)
+    replay.sums.add(epsilon, part)
+    if stated == 0:
+        replay.stated = entry.id
+        return spent == replay.sums.most and entry.body["sums"] == replay.sums.to_dict()
+    return spent == replay.sums.most and bool(stated) and stated == replay.stated
 
 
 def _exceeds(one: Fraction, other: Fraction) -> bool:
@@ -183,15 +229,22 @@ def _adds_up(one: Fraction, other: Fraction, both: Fraction) -> bool:
     return above * both.denominator == both.numerator * below
 
 
-def _fact_follows(entry: Entry, now: Balance, was: Balance, costs: dict[int, Fraction]) -> bool:
+def _fact_follows(entry: Entry, now: Balance, was: Balance, replay: Replay) -> bool:
     if "repriced" not in entry.body:  # before facts could be priced, each closed its dataset
         return now.closed is not None and now._replace(closed=None) == was._replace(closed=None)
+    costs = replay.costs
     repriced = {int(number): parse_fraction(cost) for number, cost in entry.body["repriced"].items()}
     if any(cost < costs[number] for number, cost in repriced.items()):
         return False
     more = sum((cost - costs[number] for number, cost in repriced.items()), Fraction(0))
     costs.update(repriced)
-    if (now.total, now.spent, now.facts) != (was.total, was.spent + more, was.facts + 1):
+    spent = was.spent + more
+    if entry.body.get("together"):  # from here on every charge is everyone's
+        spent = sum((cost for number, cost in costs.items() if number != WEAKER), Fraction(0))
+        replay.sums, replay.stated = None, 0
+    if entry.body.get("stated", 0) != replay.stated or (more and replay.sums is not None):
+        return False
+    if (now.total, now.spent, now.facts) != (was.total, spent, was.facts + 1):
         return False
     if was.closed is not None and not was.closed.startswith(OVERSPENT):
         return now.closed == was.closed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pandas_blowfish.books.balance import UNREADABLE, parse_fraction
-from pandas_blowfish.books.log import body_of
+from pandas_blowfish.books.log import UNREADABLE, body_of, parse_fraction
 from pandas_blowfish.errors import BlowfishError, LedgerTamperedError
 
 COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]

@@ -10,17 +10,19 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import balance, sealkey, upgrade, verify
+from pandas_blowfish.books import balance, part_sums, sealkey, upgrade, verify
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books.balance import Budget, Dataset, check_denominators
 from pandas_blowfish.books.entry_table import COLUMNS, entry_row
 from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.part_sums import Part
 from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pandas_blowfish.books.reprice import Repriced
     from pandas_blowfish.facts.declared import Constraint
 
 __all__ = ["ONCE", "WEAKER", "Budget", "Dataset", "Entry", "Ledger", "Rule"]
@@ -88,7 +90,10 @@ class Ledger:
 
     def budget(self, dataset: str) -> Budget:
         """Return the total, spent and remaining budget of a dataset, and why it is closed if it is."""
-        return self.dataset(dataset).budget
+        with chain.transaction(self.location) as connection:
+            found = _dataset(connection, dataset)
+            assert found.last is not None
+            return replace(found.budget, sums=part_sums.sums_of(connection, found.last).sums)
 
     def charge(
         self,
@@ -99,6 +104,7 @@ class Ledger:
         name: str | None = None,
         facts: int = 0,
         rule: Rule | None = None,
+        part: Part | None = None,
     ) -> tuple[Entry, Budget]:
         """Record a charge durably, or raise and record nothing.
 
@@ -109,11 +115,13 @@ class Ledger:
             name: The name under which `find` is to find the answer.
             facts: How many recorded facts the release was planned under.
             rule: What it must satisfy besides; see `require_rule`.
+            part: The connected parts of the policy outside which nobody loses anything; None: everyone may.
 
         Proof note:
             Requires: the file system honours locks and fsync, and the file is not put back to an older copy.
-            Ensures:  over all processes the epsilons recorded for a dataset never sum to more than its total,
-                      and none was worked out under fewer facts than were recorded before it.
+            Ensures:  over all processes the epsilons recorded for a dataset whose parts hold any one place
+                      (`part_sums.Sums`) never sum to more than its total, and none was worked out under fewer
+                      facts than were recorded before it.
             Because:  BEGIN IMMEDIATE holds the one write lock from the reading of `spent`, and of the facts,
                       until the commit; facts are never taken back, so their number identifies them.
             Checked:  tests/books/test_ledger_processes.py::test_processes_never_overspend,
@@ -130,10 +138,21 @@ class Ledger:
             weaker = chain.select(connection, "dataset = ? AND kind = 'apart'", dataset)
             require_rule(connection, bound, epsilon, rule, weaker)
             kind = WEAKER if rule == WEAKER else "charge"
-            after = _spend(bound, Fraction(0) if kind == WEAKER else epsilon)
-            more = {"epsilon": epsilon, "name": name, **({} if weaker is None else {"beside": weaker.id})}
+            assert bound.last is not None
+            known = part_sums.sums_of(connection, bound.last)
+            sums = known.sums.copy()
+            if kind == "charge":
+                sums.add(epsilon, part)
+            after = _spend(bound, epsilon, known.sums.lost(part or {}), sums.most)
+            more: dict[str, Any] = {
+                "epsilon": epsilon,
+                "name": name,
+                **({} if weaker is None else {"beside": weaker.id}),
+            }
             more |= {answers.ATTESTED: True} if name is not None else {}
-            entry = _append(connection, after, kind, {**body, **more})
+            more |= {"part": dict(part)} if part else {}
+            entry = _append(connection, after, kind, {**body, **more, **part_sums.state_sums(known, sums)})
+            part_sums.remember(entry, known, sums)
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
             chain.confirm(connection, entry)
         return entry, after.budget
@@ -258,8 +277,13 @@ class Ledger:
         stated = later.read_fact(fact)
         reprice.price_with(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
-            after, costs = _with_fact(connection, dataset, stated)
-            return _append(connection, after, "fact", {"fact": after.facts[-1], "repriced": costs})
+            after, now = _with_fact(connection, dataset, stated)
+            body = {
+                "fact": after.facts[-1],
+                "repriced": now.costs,
+                **({"together": True} if now.together else {}),
+            }
+            return _append(connection, after, "fact", body)
 
     def preview_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Budget:
         """Return what `budget` would be after `record_exact`, closed or not; nothing is written.
@@ -305,7 +329,7 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
         raise errors.LedgerTamperedError(last.id, "the facts recorded before it are missing")
     if not isinstance(first.body.get("binding"), dict):
         raise errors.LedgerTamperedError(first.id, "its binding cannot be read")
-    found = Dataset(name, first.body["binding"], total, spent, closed, facts)
+    found = Dataset(name, first.body["binding"], total, spent, closed, facts, last)
     if charged and closed is not None:
         raise errors.ClosedDatasetError(name, closed, for_good=not found.is_reopenable)
     return found
@@ -344,29 +368,37 @@ def require_rule(
         raise errors.OnceError(bound.name, why, for_good=True)
 
 
-def _spend(bound: Dataset, epsilon: Fraction) -> Dataset:
-    """Return a dataset after a charge, which must be within what remains."""
-    remaining = bound.total - bound.spent
-    if epsilon > remaining:
-        raise errors.InsufficientBudgetError(bound.name, epsilon, remaining, bound.total)
-    after = replace(bound, spent=bound.spent + epsilon)
+def _spend(bound: Dataset, epsilon: Fraction, lost: Fraction, spent: Fraction) -> Dataset:
+    """Return a dataset after a charge, which must be within what remains to those who see it.
+
+    Args:
+        bound: The dataset before.
+        epsilon: What is charged.
+        lost: What those have lost before who see the charge, at most.
+        spent: What those have lost after it who see most of all charges.
+    """
+    if spent > bound.total:
+        raise errors.InsufficientBudgetError(bound.name, epsilon, bound.total - lost, bound.total)
+    after = replace(bound, spent=spent)
     check_denominators(after)
     return after
 
 
-def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, dict[str, Fraction]]:
-    """Return what a dataset comes to once a fact is recorded, and what each charge that is dearer costs."""
+def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, Repriced]:
+    """Return what a dataset comes to once a fact is recorded, and what that does to its charges."""
     from pandas_blowfish.books import reprice
 
     bound = _dataset(connection, dataset)
-    now = reprice.reprice_charges(bound, balance.list_charges(connection, dataset), fact)
+    charges = balance.list_charges(connection, dataset)
+    now = reprice.reprice_charges(bound, charges, fact)
     known = (*bound.facts, fact.to_dict())
-    after = replace(bound, spent=bound.spent + now.more, closed=now.closed, facts=known)
+    after = replace(bound, spent=now.spent, closed=now.closed, facts=known)
     check_denominators(after)
-    return after, now.costs
+    return after, now
 
 
 def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, Any]) -> Entry:
     """Append an entry that states what its dataset has come to."""
     come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
-    return chain.append(connection, now.name, kind, {**body, **come_to})
+    stated = {} if "together" in body else part_sums.stated_by(now.last)
+    return chain.append(connection, now.name, kind, {**stated, **body, **come_to})

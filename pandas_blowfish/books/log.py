@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from pandas_blowfish.books.database import close, locate, memory, transaction
@@ -19,6 +21,11 @@ from pandas_blowfish.errors import LedgerKeyError, LedgerTamperedError
 
 __all__ = ["Entry", "append", "canonical", "close", "locate", "memory", "replay", "select", "select_all"]
 __all__ += ["body_of", "confirm", "follows_hash", "redaction", "seal_answer", "transaction"]
+
+
+LARGEST = 14_000  # bits of a number: Python writes no longer ones
+FRACTION = re.compile(r"-?[0-9]{1,4300}(/[0-9]{1,4300})?")
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,20 @@ def body_of(text: object) -> dict[str, Any]:
     if "\\ud" in text:
         json.dumps(body, ensure_ascii=False).encode()  # half a character is a UnicodeEncodeError
     return body
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def parse_fraction(value: Any) -> Fraction:
+    """Return a number as an entry writes it, such as "1/10"; raise ValueError for any other text."""
+    if type(value) is int:
+        value = str(value)
+    if type(value) is not str or not FRACTION.fullmatch(value):
+        raise ValueError("not a fraction")
+    numerator, _, denominator = value.partition("/")
+    found = Fraction(int(numerator), int(denominator or 1))
+    if found.numerator.bit_length() - found.denominator.bit_length() > LARGEST:
+        raise ValueError("too large")
+    return found
 
 
 def _read(connection: sqlite3.Connection, row: tuple[Any, ...], previous: str, key: bytes) -> Entry:

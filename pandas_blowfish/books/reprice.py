@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_blowfish.books.balance import OVERSPENT, UNREADABLE, Dataset
-from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.balance import OVERSPENT, Dataset
+from pandas_blowfish.books.log import UNREADABLE, Entry
+from pandas_blowfish.books.part_sums import stated_by
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
@@ -26,12 +27,16 @@ class Repriced:
     Attributes:
         costs: What each charge that became dearer costs now, by the number of its entry.
         more: By how much they became dearer together.
+        spent: What all charges come to now.
         closed: Why the dataset takes no more charges.
+        together: Whether people in different parts, who saw different charges, are tied together by it.
     """
 
     costs: dict[str, Fraction]
     more: Fraction
+    spent: Fraction
     closed: str | None
+    together: bool = False
 
 
 def policy_of(dataset: Dataset, known: int | None = None) -> Policy:
@@ -94,10 +99,10 @@ def reprice_charges(
     """
     if "policy" not in dataset.binding:
         why = f"{fact.describe()} became public, and without a policy what it costs is not known"
-        return Repriced({}, Fraction(0), dataset.closed or why)
+        return Repriced({}, Fraction(0), dataset.spent, dataset.closed or why)
     whole = price_with(dataset, fact)
     if whole is None:
-        return Repriced({}, Fraction(0), dataset.closed)
+        return Repriced({}, Fraction(0), dataset.spent, dataset.closed)
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()
     for entry, cost in charges:
         paid = price_of(whole.stated, entry.body["columns"]) if "columns" in entry.body else whole
@@ -108,7 +113,8 @@ def reprice_charges(
         elif (now := paid.moved * Fraction(entry.body["closure"])) > cost:
             costs[str(entry.id)] = now
             more += now - cost
-    spent = dataset.spent + more
+    together = whole.touched and bool(stated_by(dataset.last))
+    spent = sum((cost for _, cost in charges), more) if together else dataset.spent + more
     closed = dataset.closed
     if unknown and dataset.is_reopenable:
         closed = f"{fact.describe()} became public, and what was lost then is not known of {_named(unknown)}"
@@ -116,7 +122,7 @@ def reprice_charges(
         closed = f"{OVERSPENT} since {fact.describe()} became public: {spent} of {dataset.total}"
         closed += f", {more} of it more than was charged, by {_named(list(costs))}" if costs else ""
         closed += "; Ledger.raise_budget(...) to at least that opens it again"
-    return Repriced(costs, more, closed)
+    return Repriced(costs, more, spent, closed, together)
 
 
 def _named(entries: Sequence[str]) -> str:

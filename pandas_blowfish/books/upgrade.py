@@ -18,8 +18,7 @@ from typing import Any
 
 from pandas_blowfish.books import database, sealkey
 from pandas_blowfish.books import log as chain
-from pandas_blowfish.books.balance import UNREADABLE
-from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.log import UNREADABLE, Entry
 from pandas_blowfish.errors import LedgerTamperedError, SealKeyError
 from pandas_blowfish.exact.digest import seal_digest
 

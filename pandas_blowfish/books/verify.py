@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from sqlite3 import Connection
 from typing import Any
 
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books import upgrade
-from pandas_blowfish.books.balance import Balance, balance_of, require_following
+from pandas_blowfish.books.balance import Balance, Replay, balance_of, require_following
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.receipt import is_receipt, translate
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, LedgerTamperedError
@@ -27,15 +26,15 @@ def verify(connection: Connection, location: str, head: str | Mapping[str, Any] 
     """Raise unless every entry and answer is what was written, and a receipt, if given, is of one of them."""
     first: dict[str, Entry] = {}
     last: dict[str, Balance] = {}
-    costs: dict[str, dict[int, Fraction]] = {}
+    replays: dict[str, Replay] = {}
     named: dict[int, tuple[str, bool]] = {}
     stated: dict[int, Any] = {}
     vouched: Entry | None = None
     for entry in chain.replay(connection):
         name = entry.dataset
         if name not in first:
-            first[name], costs[name] = entry, {}
-        last[name] = require_following(entry, last.get(name), costs[name])
+            first[name], replays[name] = entry, Replay()
+        last[name] = require_following(entry, last.get(name), replays[name])
         if entry.kind in ("charge", "apart"):
             named[entry.id] = entry.hash, not entry.body.get(answers.ATTESTED)
         elif entry.kind == "answer":

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
@@ -65,6 +65,11 @@ class Planned:
         return Fraction(0) if self.kept else self.plan.cost
 
     @property
+    def charge(self) -> tuple[Fraction, dict[str, list[int]]]:
+        """Return what it will be charged, and the parts of the policy whose people see it."""
+        return self.cost, self.plan.part.form
+
+    @property
     def label(self) -> str:
         """Return its name for a person."""
         return self.name or self.plan.call
@@ -102,18 +107,17 @@ def plan_all(job: Job, policy: Policy, book: Ledger, bound: Dataset | None) -> l
     return planned
 
 
-def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | None, total: Fraction) -> None:
-    """Refuse a run that the budget does not suffice for, as a whole."""
-    cost = sum((each.cost for each in planned), Fraction(0))
+def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | None, before: Budget) -> None:
+    """Refuse a run that the budget, as it is before, does not suffice for, as a whole."""
     if bound is not None and bound.closed is not None and not all(each.kept for each in planned):
         raise ClosedDatasetError(dataset, bound.closed, for_good=not bound.is_reopenable)
-    remaining = total if bound is None else bound.budget.remaining
     fresh = [each for each in planned if each.cost]
     why = fresh[0].plan.policy.single_release if fresh else None
     if why and (len(fresh) > 1 or (bound is not None and bound.spent)):
         raise OnceError(dataset, why, for_good=True)
-    if cost > remaining:
-        raise InsufficientBudgetError(dataset, cost, remaining, total)
+    after = before.after(each.charge for each in planned)
+    if after.spent > before.total:
+        raise InsufficientBudgetError(dataset, after.spent - before.spent, before.remaining, before.total)
 
 
 def _planned(

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.accessor import Protected, of
-from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.jobs import Job, read_job
@@ -46,10 +46,11 @@ def release(given: Namespace, screen: Screen) -> int:
         raise refused
     total = _total(job, policy, bound)
     planned = plan_all(job, policy, book, bound)
-    require_budget(job.dataset, planned, bound, total)
+    before = Budget(total, Fraction(0)) if bound is None else book.budget(job.dataset)
+    require_budget(job.dataset, planned, bound, before)
     _remark(job, policy, bound, planned, screen)
     if given.dry_run:
-        return _preview(job, policy, planned, bound, total, refused, screen)
+        return _preview(job, policy, planned, bound, before, refused, screen)
     with screen.bar("reading") as tick:
         options: dict[str, Any] = {"separator": job.sep, "encoding": job.encoding, "na": job.na}
         table = files.read_table(job.data, policy.domain, job.unit, tick=tick, **options)
@@ -118,7 +119,7 @@ def _preview(
     policy: Policy,
     planned: Sequence[Planned],
     bound: Dataset | None,
-    total: Fraction,
+    before: Budget,
     refused: LedgerError | None,
     screen: Screen,
 ) -> int:
@@ -133,15 +134,16 @@ def _preview(
         },
         index=pd.Index(range(1, len(planned) + 1), name="release"),
     )
-    cost = sum((each.cost for each in planned), Fraction(0))
-    remaining = total if bound is None else bound.budget.remaining
+    cost = before.after(each.charge for each in planned).spent - before.spent
+    remaining = before.remaining
     screen.say(format_table(lines))
     screen.say(
         f"dataset {job.dataset!r}: would be charged {decimal(cost)} of the remaining {decimal(remaining)}"
     )
     if bound is None:
         screen.note(
-            f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: a new budget of {decimal(total)}"
+            f"dataset {job.dataset!r} would be new in {str(job.ledger)!r}: "
+            f"a new budget of {decimal(before.total)}"
         )
     if refused is not None and not screen.as_json:
         screen.note(f"pandas-blowfish: {exits.describe_error(refused)}")
@@ -156,7 +158,7 @@ def _preview(
         }
         for each in planned
     ]
-    sums = {"total": total, "cost": cost, "remaining": remaining}
+    sums = {"total": before.total, "cost": cost, "remaining": remaining}
     made = (policy if bound is None else policy_of(bound)).fingerprint
     found = {"dataset": job.dataset, "dry_run": True, "new": bound is None, "policy": made, "budget": sums}
     wrong = {} if refused is None else {"error": exits.document(refused)}

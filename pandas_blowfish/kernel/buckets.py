@@ -20,7 +20,7 @@ def draw_buckets(dawa: Any, exact: Ints) -> Ints:
         dawa: What is measured, with which scales.
         exact: The sums of the tree on every line, then exact totals.
     """
-    lines, rows = dawa.line.groups, len(dawa.tree.rows)
+    lines, rows = dawa.line.groups, len(dawa.rows)
     values = exact.copy()
     for number in range(lines):
         part = exact[number * rows : (number + 1) * rows]
@@ -35,7 +35,7 @@ def draw_buckets(dawa: Any, exact: Ints) -> Ints:
 def check_buckets(dawa: Any) -> None:
     """Refuse scales at which the costs of a partition could leave 64 bits, before anything is charged."""
     check_scale(dawa.partition_scale)
-    most = 2**62 // (64 * max(len(dawa.tree.rows), 1))
+    most = 2**62 // (64 * max(len(dawa.rows), 1))
     if dawa.partition_scale + dawa.bucket_scale > most:
         raise ScaleError(most)
 

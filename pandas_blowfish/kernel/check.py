@@ -32,6 +32,7 @@ from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, drawn_within, edges_of
 from pandas_blowfish.policy.graph.moves import Random
+from pandas_blowfish.policy.graph.part import EVERYONE, Part
 from pandas_blowfish.policy.policy import Policy
 
 SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
@@ -59,6 +60,7 @@ class Check:
         times: How many of them neighbours differ by at most.
         text: What the receipt states was checked.
         rate: What one changed row may lose of each unit of the charge: less than 1 for rows of a chain.
+        part: What the release looks at: a record elsewhere must lose nothing.
     """
 
     policy: Policy
@@ -67,6 +69,7 @@ class Check:
     times: int
     text: str
     rate: Fraction = Fraction(1)
+    part: Part = EVERYONE
 
     @classmethod
     def of(cls, policy: Policy, plan: Plan) -> Check:
@@ -80,7 +83,8 @@ class Check:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))
         text = ARGUED if public or policy.chain is not None else _text(plan, edges)
-        return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost))
+        part = EVERYONE if text == ARGUED else plan.part
+        return cls(policy, plan.domain, edges, times, text, _rate(policy, plan.cost), part)
 
     def require(self, step: Round, left: Fraction, random: Random | None = None) -> Fraction:
         """Return what one round loses at most, or raise unless that is at most what is left of the charge.
@@ -121,10 +125,10 @@ class Check:
         if not self.edges.few:
             worst = self._drawn(step, random)
         elif self._small(step):
-            worst = _worst(step.loss_scales, _dense(step, self.edges.listed), *self.edges.every())
+            worst = self._worst(step, _dense(step, self.edges.listed), *self.edges.every())
         else:
             start, end = self.edges.every()
-            worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+            worst = self._worst(step, _sparse(step, start, end), start, end)
         lost = worst.loss * self.times / self.rate
         for secret in self.policy.aggregates:
             lost = max(lost, self._hidden(step, secret, left))
@@ -132,6 +136,14 @@ class Check:
             edge, most = self._shown(worst), _number(left)
             raise UnsoundPlanError(f"a record that moves from {edge} loses {_number(lost)}, {most} is left")
         return Fraction(lost)
+
+    def _worst(self, step: Round, changes: _Changes, start: Cells, end: Cells) -> _Worst:
+        """Return the largest loss over edges, or raise where people elsewhere than in the part lose too."""
+        if self.part.sides:
+            outside = ~self.part.holds(start, end) & (changes.table != 0).any(axis=1)
+            if outside.any() or self.part.find_crossing(start, end).any():
+                raise UnsoundPlanError("people lose outside the part of the policy that it is charged to")
+        return _worst(step.loss_scales, changes, start, end)
 
     def _small(self, step: Round) -> bool:
         """Return whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
@@ -149,14 +161,14 @@ class Check:
     def _drawn(self, step: Round, random: Random) -> _Worst:
         """Return the worst of many edges: drawn ones, and others around the worst of these."""
         start, end = self.edges.draw(random, _starts(self.domain, _special(step, self.domain), DRAWN, random))
-        worst = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+        worst = self._worst(step, _sparse(step, start, end), start, end)
         for _ in range(2):
             if not len(worst.best[0]):
                 break
             around = worst.best[int(random.integers(0, 2))]
             again = around.take(np.repeat(np.arange(len(around)), BEST))
             start, end = self.edges.draw(random, _nudged(again, self.domain, random))
-            found = _worst(step.loss_scales, _sparse(step, start, end), start, end)
+            found = self._worst(step, _sparse(step, start, end), start, end)
             worst = max(worst, found, key=lambda each: each.loss)
         return worst
 

@@ -98,6 +98,7 @@ def measure(
         lambda: _measure_rounds(plan, frame, check, plan.cost - lost, clip=clip),
         name=name,
         rule=rule,
+        part=check.part.form,
     )
 
 
@@ -133,10 +134,11 @@ def charge_then(
     *,
     name: str | None,
     rule: Rule | None,
+    part: Mapping[str, list[int]] | None = None,
 ) -> Measured:
     """Return what counting gives, once it is charged; kept under a name, where it has one."""
     known = len(dataset.facts)
-    entry, budget = ledger.charge(dataset.name, epsilon, body, name=name, facts=known, rule=rule)
+    entry, budget = ledger.charge(dataset.name, epsilon, body, name=name, facts=known, rule=rule, part=part)
     values = count()
     if name is None:
         return Measured(values, entry, budget)

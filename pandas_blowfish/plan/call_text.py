@@ -65,7 +65,7 @@ def literal(value: Any) -> str:
 
 
 def is_digest(value: Any) -> bool:
-    """Tell whether plain data name something by its hash, which nobody can ask for again."""
+    """Return whether plain data name something by its hash, which nobody can ask for again."""
     if isinstance(value, Mapping):
         return any(map(is_digest, value.values()))
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
@@ -42,6 +41,7 @@ def choose(
         kind: What the plan is: under a promise beyond one record a kind of its own.
     """
     kind.require(policy)
+    asked, query = tuple(asked), dict(query)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
@@ -68,16 +68,19 @@ def choose(
         best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
     if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
         best, way = tried[0]
-    again = partial(choose, policy, tuple(asked), query=dict(query), strategy=strategy, kind=kind)
     plan = kind(
-        policy, epsilon, best, dict(query), partial(_strategies, build), tuple(asked), way, paid, again
+        policy,
+        epsilon,
+        best,
+        query,
+        lambda: [each for each, _ in build(True)],
+        asked,
+        way,
+        paid,
+        lambda other: choose(policy, asked, other, query=query, strategy=strategy, kind=kind),
     )
     _keep(key, plan)
     return plan
-
-
-def _strategies(build: Callable[[bool], list[tuple[Strategy, int]]]) -> list[Strategy]:
-    return [each for each, _ in build(True)]
 
 
 def _keep(key: Any, plan: Plan) -> None:

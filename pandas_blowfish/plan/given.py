@@ -32,11 +32,11 @@ def find_known_counts(
 ) -> tuple[Ints, Ints]:
     """Return which combinations of classes each known count holds, and the counts."""
     shape = [int(each.max(initial=-1)) + 1 for each in classes]
-    told, answers = [], []
+    holds, answers = [], []
     for fact in facts:
         assert fact.answer is not None
         if fact.condition is not None:
-            told.append(np.broadcast_to(truth(fact.condition, columns, classes), shape).reshape(1, -1))
+            holds.append(np.broadcast_to(truth(fact.condition, columns, classes), shape).reshape(1, -1))
         else:
             cell = np.zeros([1] * len(shape), dtype=np.int64)
             for size, column in zip(fact.shape, fact.columns, strict=True):
@@ -44,9 +44,9 @@ def find_known_counts(
                 own = np.empty(shape[axis], dtype=np.int64)
                 own[classes[axis]] = np.arange(size)
                 cell = cell * size + own.reshape([-1 if n == axis else 1 for n in range(len(shape))])
-            told.append(np.broadcast_to(cell, shape).reshape(1, -1) == np.arange(fact.counts)[:, None])
+            holds.append(np.broadcast_to(cell, shape).reshape(1, -1) == np.arange(fact.counts)[:, None])
         answers.append(fact.answer.reshape(-1))
-    return np.concatenate(told).astype(np.int8), np.concatenate(answers)
+    return np.concatenate(holds).astype(np.int8), np.concatenate(answers)
 
 
 def find_counted_classes(tally: Tally, columns: list[str], classes: Sequence[Ints]) -> NDArray[np.bool_]:
@@ -134,7 +134,7 @@ def find_sums(kinds: Ints, has: NDArray[np.bool_], outside: Ints) -> Ints:
 
 MAX_TOGETHER = 256  # known counts whose sums and differences are looked at
 MAX_CLASSES = 20_000  # combinations of classes of cells
-MAX_SETTLED = 64  # counts that facts may tell all of
+MAX_SETTLED = 64  # counts that facts may determine all of
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ class Given:
 
     @classmethod
     def of(cls, policy: Policy, rows: int | None = None) -> Given:
-        """Return what a policy says is known, and the number of rows where facts and it are public."""
+        """Return what a policy states as known, and the number of rows where facts and it are public."""
         known = tuple(fact for fact in policy.facts if fact.answer is not None)
         if known and rows is not None and policy.rows_public:
             known = (*known, _every(policy.domain, known[0].columns[0], rows))
@@ -177,7 +177,7 @@ class Given:
         return cls(policy.domain, facts)
 
     def settles(self, tally: Tally) -> bool:
-        """Tell whether the facts tell every count of a small tally.
+        """Return whether the facts determine every count of a small tally.
 
         Proof note:
             Requires: nothing.
@@ -223,7 +223,7 @@ class Given:
         return found + (_nothing(tally) if parts is None else [])
 
     def _together(self, tally: Tally, parts: Ints | None, facts: Sequence[Fact]) -> list[Family] | None:
-        """Return what sums and differences of some facts tell; None where there are too many."""
+        """Return what sums and differences of some facts determine; None where there are too many."""
         if sum(fact.counts for fact in facts) > MAX_TOGETHER:
             return None
         seen = tally.domain.columns
@@ -246,21 +246,21 @@ class Given:
             outside = np.union1d(outside, more)
         wanted = find_sums(kinds, has, outside)
         rows = np.where(has.any(axis=1), (wanted @ kinds)[:, np.argmax(has, axis=1)], 0)
-        kept, told_of = (np.asarray(rows.any(axis=axis)) for axis in (1, 0))
-        labels = np.where(told_of[type_of], type_of, -1)
+        kept, known_of = (np.asarray(rows.any(axis=axis)) for axis in (1, 0))
+        labels = np.where(known_of[type_of], type_of, -1)
         return [Family(frozen(labels), (wanted @ answers)[kept], rows[kept])] if kept.any() else []
 
     def _classes(self, tally: Tally, facts: Iterable[Fact], column: str) -> Ints:
         """Return classes of a column's cells that no fact, no filter and no missing bin separates."""
         size, seen = self.domain[column].size, tally.domain.columns
         found = np.zeros(size, dtype=np.int64)
-        told = [signatures(f.condition, column, size) for f in facts if f.condition is not None]
+        separating = [signatures(f.condition, column, size) for f in facts if f.condition is not None]
         if any(fact.condition is None and column in fact.columns for fact in facts):
-            told.append(np.arange(size))
+            separating.append(np.arange(size))
         if column in seen:
-            told.append((tally.marks[seen.index(column)] < 0).astype(np.int64))
-            told += [] if tally.condition is None else [signatures(tally.condition, column, size)]
-        for each in told:
+            separating.append((tally.marks[seen.index(column)] < 0).astype(np.int64))
+            separating += [] if tally.condition is None else [signatures(tally.condition, column, size)]
+        for each in separating:
             both = found * (int(each.max(initial=0)) + 1) + each
             found = np.unique(both, return_inverse=True)[1].reshape(-1).astype(np.int64)
         return found
@@ -274,7 +274,7 @@ def _every(domain: Domain, column: str, rows: int) -> Fact:
 
 
 def _table(tally: Tally, parts: Ints | None, fact: Fact) -> list[Family]:
-    """Return what a marginal alone tells, however many counts it has."""
+    """Return what a marginal alone determines, however many counts it has."""
     seen = tally.domain.columns
     axes = [axis for axis, column in enumerate(seen) if column in fact.columns]
     order = [fact.columns.index(seen[axis]) for axis in axes]
@@ -293,7 +293,7 @@ def _table(tally: Tally, parts: Ints | None, fact: Fact) -> list[Family]:
     np.add.at(totals, own[full], answer.ravel()[full])
     known = np.zeros(bins, dtype=bool)
     known[own[full]] = True
-    known[own[(some & ~every)[cells].ravel()]] = False  # the filter asks for more than the marginal tells
+    known[own[(some & ~every)[cells].ravel()]] = False  # the filter asks for more than the marginal counts
     label = np.where(known, np.cumsum(known) - 1, -1).reshape(
         [tally.shape[axis] if axis in axes else 1 for axis in range(len(seen))]
     )

@@ -189,10 +189,8 @@ def _known(plan: Plan, goal: Goal) -> None:
     if not math.isnan(goal.value(plan)):
         return
     if plan.query["verb"] in ("mean", "geomean"):
-        problem, fix = (
-            "the error of these means depends on how many rows there are",
-            ("plan with rows= where all rows are averaged, or ask for the sum."),
-        )
+        problem = "the error of these means depends on how many rows there are"
+        fix = "plan with rows= where all rows are averaged, or ask for the sum."
     else:
         problem, fix = f"the error of {plan.strategy!r} depends on the rows", 'plan with strategy="auto".'
     raise ArgumentError(goal.name, f"{problem}: not known before the release", fix=fix)

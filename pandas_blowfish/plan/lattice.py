@@ -64,14 +64,7 @@ class Lattice:
 
     def weights(self) -> Ints:
         """Return the weight of every cell, the missing one (last) included."""
-        if self.table is not None:
-            found = np.array(self.table, dtype=np.int64)
-        else:
-            assert self.last is not None
-            found = self.first + self.each * np.arange(self.attribute.cells, dtype=np.int64)
-            found[-1] = self.last
-        found = np.clip(found, -LIMIT, LIMIT)
-        return np.append(found, 0) if self.attribute.nullable else found
+        return self.weights_at(np.arange(self.attribute.size))
 
     def weights_at(self, codes: Ints) -> Ints:
         """Return the weight of each of some cells; a missing one weighs nothing."""
@@ -182,7 +175,7 @@ def rounding(found: Lattice) -> Fraction:
         return Fraction(0)
     assert found.last is not None
     most = Fraction(0)
-    for cell, weight in ((0, found.first), (attribute.cells - 1, found.last)):  # all but the last are alike
+    for cell, weight in ((0, found.first), (attribute.cells - 1, found.last)):  # the last may be shorter
         middle = representative(attribute, cell)
         half = middle - (attribute.low + cell * attribute.step)
         most = max(most, half + abs(found.origin + found.unit * weight - middle))
@@ -207,7 +200,7 @@ def lightest(found: Lattice, bounds: tuple[Fraction, Fraction] | None) -> Fracti
         return Fraction(0)
     moved = Fraction(0)
     if isinstance(attribute, Grid):
-        ends = ((0, found.first), (attribute.cells - 1, found.last))  # all but the last are moved alike
+        ends = ((0, found.first), (attribute.cells - 1, found.last))  # the last may be shorter
         moved = max(abs(found.origin + found.unit * w - representative(attribute, cell)) for cell, w in ends)
     return max(bounds[0] - moved, -bounds[1] - moved, Fraction(0))
 

@@ -1,7 +1,7 @@
 """The largest privacy loss over listed edges, exactly, with a pair of cells that attains it.
 
-Never sees rows. Nothing here uses a closed form: `edge_loss` takes the maximum of the loss in PROOFS.md
-over the edges it is given.
+Never sees rows. Nothing here uses a closed form: `edge_loss` adds up, for each edge it is given, the changes
+of all query rows over their scales.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
     """Return max over edges (x, y) of sum_j |A[j,x] - A[j,y]| / b_j, exactly.
 
     Args:
-        matrix: A, an integer sparse matrix, measured rows x cells.
-        scales: b, one fraction per measured row; a row of scale 0 must not change over any edge.
+        matrix: A, an integer sparse matrix, query rows x cells.
+        scales: b, one fraction per query row; one of scale 0 must not change over any edge.
         edges: Pairs of cells.
 
     Examples:
@@ -87,7 +87,7 @@ class WorstCase:
 
     @classmethod
     def or_exact(cls, loss: Fraction | None) -> WorstCase:
-        """Return a loss; None says that an exact row may change."""
+        """Return a loss; None: an exact query row may change."""
         return cls(loss, EXACT if loss is None else "")
 
 
@@ -117,7 +117,7 @@ class _Rows:
 
     @property
     def few(self) -> bool:
-        """Tell whether all pairs can be tried."""
+        """Return whether all pairs can be tried."""
         return len(self.public) * int(self.by_cell.nnz) <= FEW
 
     def try_pairs(self) -> WorstCase:
@@ -140,7 +140,7 @@ class _Rows:
         return WorstCase(min(self._around(centre, weights) for centre in centres))
 
     def _changes_exactly(self, rows: Ints) -> bool:
-        """Tell whether an exact row differs between two cells that a record may move between."""
+        """Return whether an exact query row differs between two cells that a record may move between."""
         from scipy.sparse import csr_array
 
         exact = self.by_cell.tocsr()[rows].tocoo()

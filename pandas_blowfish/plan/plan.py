@@ -22,10 +22,13 @@ from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.price import Price
 from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.query_rows import find_seen
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.part import EVERYONE, Part, Side, split_blocks
 from pandas_blowfish.policy.policy import Policy
 
+MOST_NAMED = 1_000  # components of a block that a part names; of more the whole block is looked at
 MAX_SHOWN = 8  # scales that a plan spells out
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
 ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
@@ -38,7 +41,7 @@ class Plan:
     Attributes:
         policy: The promise it keeps.
         epsilon: What it was asked to cost; `cost` is what it will, 0 when it is exact.
-        measurement: The strategy: measured rows, scales, answers.
+        measurement: The strategy: query rows, scales, answers.
         query: The question as plain data.
         considered: Makes every measurement that may be the best.
         asked: The question, in one or several ways that have the same answers.
@@ -76,7 +79,7 @@ class Plan:
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours, or a bound for it."""
+        """Return the largest L1 change of the noisy query rows between neighbours, or a bound for it."""
         return self.price.moved * self.measurement.sensitivity
 
     @property
@@ -91,7 +94,7 @@ class Plan:
 
     @property
     def scales(self) -> Scales:
-        """Return the noise scale of every measured row; 0 for what is exact and free."""
+        """Return the noise scale of every query row; 0 for what is exact and costs nothing."""
         return self.measurement.scales
 
     @cached_property
@@ -121,7 +124,7 @@ class Plan:
 
     @property
     def values(self) -> int | None:
-        """Return how many noisy values the kernel hands out: one a measured row, or a cell of a mesh.
+        """Return how many noisy values the kernel hands out: one per query row, or per cell of a mesh.
 
         None where that depends on noisy values of earlier rounds.
         """
@@ -129,14 +132,14 @@ class Plan:
 
     @property
     def noise_map(self) -> Any:
-        """Return what the noise adds to the measured rows, rows x noise, where it is not one each; else None.
+        """Return what the noise adds to the query rows, rows x noise, where it is not one each; else None.
 
         A mesh measures `matrix()` with noise that is mapped by this; `scales` are those of the noise.
         """
         return self.measurement.noise_map()
 
     def matrix(self) -> Any:
-        """Return the measured rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
+        """Return the query rows x cells of `domain` (scipy sparse), up to 10^6 non-zeros."""
         return self.measurement.matrix()
 
     @cached_property
@@ -177,6 +180,41 @@ class Plan:
     def grid(self) -> str | None:
         """Return what a clustering counts, in words; None for other questions."""
         return self.measurement.notes(self.query, rows_public=self.policy.rows_public).get("synopsis")
+
+    @cached_property
+    def part(self) -> Part:
+        """Return which components of blocks of columns a release looks at; of blocks left out all.
+
+        All people see a release wherever public facts, secret totals or chains tie different parts together.
+
+        Examples:
+            >>> import pandas_blowfish as bf
+            >>> plan = bf.datasets.patients_policy().plan
+            >>> plan.where("region in ['north', 'west']").hist("age").part.form
+            {'region': [0, 3]}
+            >>> plan.hist("age").part.form
+            {}
+
+        Proof note:
+            Requires: no fact is touched, nothing is promised about more than one record.
+            Ensures:  a record outside the part changes no query row, wherever an edge moves it, and where
+                      presence is secret also by coming or going.
+            Because:  an edge stays in one component of each block (of a product of graphs these are the
+                      products), and cells of components that are not listed have columns of zeros: the filter
+                      leaves them out, or every query row does.
+            Checked:  tests/kernel/test_check.py::test_nobody_outside_a_part_changes_a_query_row,
+                      tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
+        """
+        tied = self.price.touched or self.policy.aggregates or self.policy.chain is not None
+        if tied or not self.cost or not self.measurement.own_noise:
+            return EVERYONE
+        sides = []
+        for key, block, components in split_blocks(self.price.policy.graph, self.domain.columns):
+            many = int(components.max()) + 1
+            seen = np.bincount(components[find_seen(self.measurement, block)], minlength=many) > 0
+            if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
+                sides.append(Side(key, block, components, seen))
+        return Part(tuple(sides))
 
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""

@@ -143,7 +143,7 @@ def price_facts(policy: Policy) -> Price:
 
 
 def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = None) -> Price:
-    """Return what facts cost a question about some columns: nothing where the facts determine it.
+    """Return what facts cost a question about some columns: nothing where facts determine it.
 
     Args:
         policy: The promise.
@@ -161,11 +161,11 @@ def price_of(policy: Policy, columns: Collection[str], tally: Tally | None = Non
     found = price_facts(policy)
     if not found.touched or found.settled:
         return found
-    told = [fact for fact in policy.facts if fact.condition is None and set(columns) <= set(fact.columns)]
-    if not told and (tally is None or not Given.open(policy).settles(tally)):
+    stating = [fact for fact in policy.facts if fact.condition is None and set(columns) <= set(fact.columns)]
+    if not stating and (tally is None or not Given.open(policy).settles(tally)):
         return found
-    why = f"the answer follows from {told[0].text}" if told else "the answer follows from the facts"
-    why += ", which is public" if told else ", which are public"
+    why = f"the answer follows from {stating[0].text}" if stating else "the answer follows from the facts"
+    why += ", which is public" if stating else ", which are public"
     return replace(found, policy=_settled(policy), bound=MoveBound(0, 0, KNOWN, why, found.found.interacting))
 
 

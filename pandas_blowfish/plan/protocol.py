@@ -77,13 +77,13 @@ class Question(ABC):
         return f"cannot answer this: {strategy}"
 
     def is_total_of(self, column: str) -> bool:
-        """Tell whether this asks for the sum or mean of one column over all rows, and for nothing else."""
+        """Return whether this asks for the sum or mean of one column over all rows, and for nothing else."""
         del column
         return False
 
 
 class Round(Protocol):
-    """One round of a strategy: rows of whole numbers over cells, with one scale per row."""
+    """One round of a strategy: query rows of whole numbers over cells, with one scale each."""
 
     @property
     def tallies(self) -> tuple[Tally | Total, ...]:
@@ -91,54 +91,52 @@ class Round(Protocol):
 
     @property
     def scales(self) -> Scales:
-        """Return the noise scale of every row of this round; 0 for what is exact and costs nothing."""
+        """Return the noise scale of every query row; 0 for what is exact and costs nothing."""
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every row of this round, from the counts of all tables in order."""
+        """Return the exact value of every query row, from the counts of all tables in order."""
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of this round's matrix at some cells, scipy sparse."""
 
     def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the noise of each row must move to make up for moved records, scipy sparse.
+        """Return by how much each query row's noise must move to make up for moved records, scipy sparse.
 
-        One column per record that moves from a cell of `before` to that of `after`. Where every row has its
-        own noise that is what the rows change by: `columns(after) - columns(before)`.
+        One column per record that moves from a cell of `before` to that of `after`. Where every
+        query row has its own noise that is what they change by: `columns(after) - columns(before)`.
         """
 
     @property
     def own_noise(self) -> bool:
-        """Tell whether every row has a noise of its own."""
+        """Return whether every query row has a noise of its own."""
 
     @property
     def mechanism(self) -> str:
         """Return how the kernel draws the noise of this round."""
 
     def spread_noise(self, noise: Ints) -> Ints:
-        """Return what the noise adds to the rows."""
+        """Return what the noise adds to the query rows."""
 
     @property
     def loss_scales(self) -> Scales:
-        """Return for each row of `changes` how large a change loses 1; 0 where any loses all."""
+        """Return for each query row of `changes` how large a change loses 1; 0 where any loses all."""
 
 
 class OwnNoise:
-    """A round whose rows each have a noise of their own: what follows from `columns` and `scales`."""
+    """A round whose query rows each have a noise of their own: what follows from `columns` and `scales`."""
 
     own_noise = True
     mechanism = LAPLACE
 
     def spread_noise(self, noise: Ints) -> Ints:
-        """Return what the noise adds to the rows: itself."""
+        """Return what the noise adds to the query rows: itself."""
         return noise
 
     def changes(self: Any, before: Cells, after: Cells) -> Any:
-        """Return by how much the rows change when records move, scipy sparse."""
         return self.columns(after) - self.columns(before)
 
     @property
     def loss_scales(self: Any) -> Scales:
-        """Return the noise scale of every row."""
         scales: Scales = self.scales
         return scales
 
@@ -206,7 +204,7 @@ class Strategy(Round, Protocol):
 
     @property
     def in_rounds(self) -> bool:
-        """Tell whether later rounds depend on the noisy values of earlier ones."""
+        """Return whether later rounds depend on the noisy values of earlier ones."""
 
     def next_round(self, values: Sequence[Ints]) -> Round | None:
         """Return the next round, given the noisy values of all earlier ones; None when all is measured."""
@@ -236,31 +234,41 @@ class Strategy(Round, Protocol):
         """Return what candidates are compared by, the most important last."""
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
-        """Return what a plan says of this strategy in particular, by heading."""
+        """Return what a plan states of this strategy in particular, by heading."""
 
 
 class OneRound(OwnNoise):
-    """What most strategies have in common: one round, their own, whose rows are known beforehand."""
+    """What most strategies have in common: one round, their own, whose query rows are known beforehand."""
 
     in_rounds = False
     tolerance = 1.0
 
+    @property
+    def proof_id(self: Any) -> str:
+        """Return the strategy's name, which PROOFS.md argues it by."""
+        return self.name  # type: ignore[no-any-return]
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return nothing: what is measured follows from the question and the policy."""
+        return {}
+
+    @property
+    def mse(self: Any) -> float:
+        return float(self.variances.mean())
+
     def next_round(self: Any, values: Sequence[Ints]) -> Round | None:
-        """Return this strategy, once."""
         return None if values else self
 
     @property
     def values(self: Any) -> int | None:
-        """Return the number of query rows."""
         return len(self.scales)
 
     @property
     def drawn_scales(self: Any) -> Sequence[Fraction | int]:
-        """Return the scales of the query rows."""
         return self.scales.values  # type: ignore[no-any-return]
 
     def matrix(self: Any) -> Any:
-        """Return the query rows x cells, from the columns of all cells."""
         return every_column(self, self.domain, self.domain.size)
 
     def noise_map(self) -> Any:
@@ -268,20 +276,16 @@ class OneRound(OwnNoise):
         return None
 
     def loss_over(self: Any, edges: Callable[[], Ints]) -> Fraction | float | None:
-        """Return the largest loss over edges, from the matrix."""
         matrix = self.matrix()  # refused where there are no cells, or too many
         return edge_loss(matrix, self.scales, edges()).value
 
     def worst_case(self: Any, graph: RecordGraph) -> WorstCase:
-        """Return the largest loss over pairs of cells, tried or bounded, from the matrix."""
         return worst_pair(self.matrix, self.scales, graph)
 
     def figures(self: Any) -> dict[str, float]:
-        """Return the expected squared error."""
         return {"mse": self.mse}
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
-        """Return nothing in particular."""
         del query, rows_public
         return {}
 
@@ -296,12 +300,10 @@ class OneTable(OneRound):
 
     @property
     def tallies(self: _HasTally) -> tuple[Tally, ...]:
-        """Return the one table of counts."""
         return (self.tally,)
 
     @property
     def domain(self: _HasTally) -> Domain:
-        """Return the columns that are looked at, and their cells."""
         return self.tally.domain
 
 

@@ -9,12 +9,23 @@ import numpy as np
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.part import Mask
+from pandas_blowfish.policy.graph.records import Block
 
 MAX_NONZEROS = 10**6
+LISTED = 1 << 14  # cells up to which the query rows themselves are asked what they look at
+
+
+def require_few(nonzeros: int) -> None:
+    """Refuse a matrix of too many numbers."""
+    if nonzeros > MAX_NONZEROS:
+        fix = "plan fewer cells to look at it."
+        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
 
 
 def exact_totals(by_line: Ints, part_of: Ints, exact: ExactParts) -> Ints:
@@ -50,10 +61,7 @@ def row_matrix(
     size, labels = len(part_of), tally.labels()
     lines = tally.size // size
     most = nonzeros * max(1, len(labels) // size) + 2 * len(labels)
-    if most > MAX_NONZEROS:
-        raise DomainTooLargeError(
-            "the strategy's matrix", most, MAX_NONZEROS, fix="plan fewer cells to look at it."
-        )
+    require_few(most)
     blocks = []
     for first in range(0, size, 256):  # what one row in each atom would add
         atoms = np.zeros((min(256, size - first), size), dtype=np.int64)
@@ -61,10 +69,7 @@ def row_matrix(
         blocks.append(csr_array(one_line(atoms)))
     rows = kron(np.eye(lines, dtype=np.int64), vstack(blocks).T)
     part = (part_of + np.arange(lines)[:, None] * (int(part_of.max(initial=-1)) + 1)).ravel()
-    alone = int(exact.alone.sum())
-    row_of = np.where(exact.alone, np.cumsum(exact.alone) - 1, -1)
-    row_of = np.where(exact.total_of >= 0, alone + exact.total_of, row_of)[part]
-    free = _ones(row_of, alone + exact.totals)
+    free = _ones(exact_rows(part, exact, 0), int(exact.alone.sum()) + exact.totals)
     return (vstack([rows, free]) @ _ones(labels, lines * size)).tocsr()
 
 
@@ -74,10 +79,7 @@ def tables_matrix(domain: Domain, tallies: Sequence[Tally]) -> list[Any]:
     Refused beyond 10^6 non-zeros in all.
     """
     cells = domain.size
-    if cells * len(tallies) > MAX_NONZEROS:
-        raise DomainTooLargeError(
-            "the strategy's matrix", cells * len(tallies), MAX_NONZEROS, fix="plan fewer cells to look at it."
-        )
+    require_few(cells * len(tallies))
     codes, parts = np.unravel_index(np.arange(cells), domain.shape), []
     for tally in tallies:
         flat = np.zeros(cells, dtype=np.int64)
@@ -96,9 +98,7 @@ def every_column(step: Any, domain: Domain, nonzeros: int) -> Any:
         domain: Its columns.
         nonzeros: How many non-zeros there are at most.
     """
-    if nonzeros > MAX_NONZEROS:
-        fix = "plan fewer cells to look at it."
-        raise DomainTooLargeError("the strategy's matrix", nonzeros, MAX_NONZEROS, fix=fix)
+    require_few(nonzeros)
     return step.columns(Cells.every(domain.columns, domain.shape)).tocsr()
 
 
@@ -176,3 +176,36 @@ def _ones(row_of: Ints, rows: int) -> Any:
     kept = np.flatnonzero(row_of >= 0)
     ones = np.ones(len(kept), dtype=np.int64)
     return coo_array((ones, (row_of[kept], kept)), shape=(rows, len(row_of))).tocsr()
+
+
+def find_seen(strategy: Any, block: Block) -> Mask:
+    """Return which cells of a block are in some record that a query row may count."""
+    domain = strategy.domain
+    if not strategy.in_rounds and domain.size <= LISTED:
+        columns = strategy.columns(Cells.every(domain.columns, domain.shape))
+        counted = (np.diff(columns.tocsc().indptr) > 0).reshape(domain.shape)
+        return _over_block(counted, domain.columns, block)
+    seen = np.zeros(block.graph.size, dtype=bool)
+    for each in strategy.tallies:
+        seen |= _left_in(each.tally if isinstance(each, Total) else each, block)
+    return seen
+
+
+def _left_in(tally: Tally, block: Block) -> Mask:
+    """Return which cells of a block a filter, or bins, leave in."""
+    names, sieve = tally.domain.columns, tally.sieve
+    if not set(block.columns) <= set(names):
+        return np.ones(block.graph.size, dtype=bool)
+    passes = _over_block(sieve.passes, names, block).reshape(
+        [sieve.passes.shape[names.index(column)] for column in block.columns]
+    )
+    return np.asarray(
+        passes[np.ix_(*(sieve.classes[names.index(column)] for column in block.columns))]
+    ).ravel()
+
+
+def _over_block(table: Mask, names: Sequence[str], block: Block) -> Mask:
+    """Return whether anything in a table over some columns is true, by the columns of a block in order."""
+    others = tuple(axis for axis, name in enumerate(names) if name not in block.columns)
+    own = [name for name in names if name in block.columns]
+    return np.transpose(table.any(axis=others), [own.index(column) for column in block.columns]).ravel()

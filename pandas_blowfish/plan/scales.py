@@ -63,6 +63,13 @@ def row_variances(scales: Sequence[Fraction]) -> list[float]:
     return [min(max(variance(scale), 1e-200), 1e200) for scale in scales]
 
 
+def _level(level: object) -> Fraction:
+    wanted = exact(level, "level")
+    if not 0 < wanted < 1:
+        raise ArgumentError("level", f"{level} is not between 0 and 1")
+    return wanted
+
+
 def reach(scale: Fraction, level: object) -> int:
     """Return the least t with P(|z| <= t) >= level.
 
@@ -82,15 +89,13 @@ def reach(scale: Fraction, level: object) -> int:
                   first guess from logarithms is stepped to the exact place.
         Checked:  tests/plan/test_scales_law.py::test_reach_is_least
     """
-    wanted = exact(level, "level")
-    if not 0 < wanted < 1:
-        raise ArgumentError("level", f"{level} is not between 0 and 1")
+    wanted = _level(level)
     if scale < 0:
         raise ArgumentError("scale", "below 0", allowed="a number of at least 0")
     if scale == 0:
         return 0
     beyond = math.log((1 - wanted).numerator) - math.log((1 - wanted).denominator)
-    if scale > FARTHEST:  # floats do not tell t from t + 1: rounded up instead
+    if scale > FARTHEST:  # floats do not separate t from t + 1: rounded up instead
         return math.ceil(scale * Fraction(max(math.log(2) - beyond, 0.0)) * Fraction(1 + 1e-9))
     rate = float(min(1 / scale, Fraction(10**300)))
 
@@ -155,9 +160,7 @@ def widest(level: Any) -> float:
                   a g; the tangent with the least mean is taken.
         Checked:  tests/plan/test_scales_law.py::test_widest_covers_sums
     """
-    wanted = exact(level, "level")
-    if not 0 < wanted < 1:
-        raise ArgumentError("level", f"{level} is not between 0 and 1")
+    wanted = _level(level)
     return _widest(wanted)
 
 
@@ -229,6 +232,6 @@ class Scales(Sequence[Fraction]):
         return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,})"
 
     def spread(self, per_value: Sequence[float]) -> NDArray[np.float64]:
-        """Return one float a row from one float a distinct scale."""
+        """Return one float per query row from one per distinct scale."""
         table = np.asarray(per_value, dtype=np.float64)
         return np.asarray(table[self.codes], dtype=np.float64)

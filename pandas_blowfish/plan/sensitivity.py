@@ -46,18 +46,18 @@ def counts_loss(tally: Tally, own: ExactParts, scale: Fraction, graph: RecordGra
 
 
 def still_exact(tally: Tally, own: ExactParts, graph: RecordGraph) -> bool:
-    """Tell whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
+    """Return whether the counts, and totals, of bins that are exact stay so over a graph of more edges."""
     return not (own.totals or own.alone.any()) or counts_loss(tally, own, Fraction(1), graph) is not None
 
 
 def counts_all(graph: RecordGraph, tally: Tally) -> bool:
-    """Tell whether every row is in some bin, and how many rows there are is public."""
+    """Return whether every row is in some bin, and how many rows there are is public."""
     kept = tally.condition is None and not graph.presence
     return kept and all(int(marks.min()) >= 0 for marks in tally.marks)
 
 
 def stays_exact(own: ExactParts, wider: ExactParts) -> bool:
-    """Tell whether what is exact under some edges is exact, too, under those of a graph that holds them."""
+    """Return whether what is exact under some edges is exact, too, under those of a graph that holds them."""
     inside = own.total_of >= 0
     joined = wider.total_of[inside]
     if (own.alone & ~wider.alone).any() or (joined < 0).any():

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ class Sieve:
 
     Attributes:
         classes: For each column the class of each cell.
-        passes: Whether cells of a combination of classes are counted, one axis a column.
+        passes: Whether cells of a combination of classes are counted, one axis per column.
     """
 
     classes: tuple[Ints, ...]
@@ -40,7 +40,7 @@ class Sieve:
 
     @property
     def trivial(self) -> bool:
-        """Tell whether everything is counted."""
+        """Return whether everything is counted."""
         return bool(self.passes.all())
 
     def cells(self) -> NDArray[np.bool_]:
@@ -106,11 +106,16 @@ MAX_TOGETHER = 10  # columns of a table that is asked for together with others
 
 @dataclass(frozen=True, eq=False)
 class Binning:
-    """One column's cells, each counted in one bin or (-1) in none; labels None: each cell apart."""
+    """One column's cells, each counted in one bin or (-1) in none; labels None: each cell by itself."""
 
     attribute: Attribute
     labels: Ints | None
     index: pd.Index[Any]
+
+    @classmethod
+    def single(cls, attribute: Attribute) -> Binning:
+        """Return one bin for all cells of a column."""
+        return cls(attribute, np.zeros(attribute.size, dtype=np.int64), pd.RangeIndex(1))
 
     @property
     def bins(self) -> int:
@@ -131,6 +136,16 @@ class Tally:
     binnings: tuple[Binning, ...]
     shown: int | None = None
     condition: Condition | None = None
+
+    @property
+    def levels(self) -> int:
+        """Return how many columns index the answers."""
+        return len(self.binnings) if self.shown is None else self.shown
+
+    def rebin(self, axis: int, labels: Ints, bins: int) -> Tally:
+        """Return the counts with the cells of one column in other bins, labelled by their numbers."""
+        own = Binning(self.binnings[axis].attribute, frozen(labels), pd.RangeIndex(bins))
+        return replace(self, binnings=(*self.binnings[:axis], own, *self.binnings[axis + 1 :]))
 
     @property
     def domain(self) -> Domain:
@@ -172,6 +187,11 @@ class Tally:
         """Return whether each bin, in C order, holds a cell that is counted."""
         return self.sieve.find_occupied(self.marks, self.shape)
 
+    def find_passing(self, axis: int) -> NDArray[np.bool_]:
+        """Return which cells of a column are counted for some values of the others."""
+        others = tuple(place for place in range(len(self.binnings)) if place != axis)
+        return np.asarray(np.asarray(self.sieve.passes.any(axis=others))[self.sieve.classes[axis]])
+
     def labels(self) -> Ints:
         """Return the bin of every cell of the domain in C order, -1 for none."""
         flat = np.zeros(1, dtype=np.int64)
@@ -205,7 +225,7 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Conditio
     by_column = _by_column(columns, bins)
     shown = [_binning(attribute, by_column.get(attribute.name)) for attribute in chosen]
     others = [] if condition is None else [c for c in columns_of(condition) if c not in columns]
-    hidden = [Binning(a, np.zeros(a.size, dtype=np.int64), pd.RangeIndex(1)) for a in domain.select(others)]
+    hidden = [Binning.single(each) for each in domain.select(others)]
     result = Tally((*shown, *hidden), len(shown), condition)
     if result.size > MAX_ANSWERS:
         fix = "ask for fewer columns, or coarser bins."

@@ -1,7 +1,8 @@
 """What a release would lose if one record could move anywhere the public columns let it. Never sees rows.
 
-A fact that becomes public later may let records move along pairs that no secret joins (PROOFS.md), so
-each charge states this at once: when the fact comes, the plan is gone.
+A fact that becomes public later may let records move along pairs that no secret joins (PROOFS.md: once a fact
+is public, each charge costs at least what it has lost), so each charge states this at once: when the fact
+comes, the plan is gone.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def closure(plan: Plan) -> WorstCase:
         Requires: nothing.
         Ensures:  the loss is at least sum_j |A[j,x] - A[j,y]| / b_j for all cells x, y that agree on the
                   public columns and, with presence, for y absent; None where some such pair changes an
-                  exact row, or where there is no such matrix A. It is 0 for what follows from the facts.
+                  exact query row, or where there is no such matrix A; 0 for what follows from the facts.
         Because:  a plan made under touched facts keeps epsilon / moved over these very pairs, one made for
                   full and public columns keeps epsilon. Counts of bins, and nests, have their closed forms
                   on the graph of these pairs. A few cells are tried pair by pair; of many, the triangle
@@ -78,7 +79,7 @@ def _closure(plan: Plan) -> WorstCase:
 
 
 def _holds_all(plan: Plan) -> bool:
-    """Tell whether the edges that a plan was made for are all these pairs: full and public columns."""
+    """Return whether the edges that a plan was made for are all these pairs: full and public columns."""
     try:
         graph = plan.policy.graph.project(plan.domain.columns)
     except SecretError:  # a column of its secret has no cells

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from pandas_blowfish.books.balance import OVERSPENT, balance_of, latest_charges, require_following
+from pandas_blowfish.books.balance import OVERSPENT, Replay, balance_of, latest_charges, require_following
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.errors import LedgerTamperedError
@@ -22,7 +22,7 @@ def entry(kind, *, number=9, **body):
 def follows(now, before, costs):
     """Return whether an entry may state its sums when the one before it stated its own."""
     try:
-        require_following(now, None if before is None else balance_of(before), costs)
+        require_following(now, None if before is None else balance_of(before), Replay(costs))
     except LedgerTamperedError:
         return False
     return True

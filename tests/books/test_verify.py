@@ -186,7 +186,7 @@ def test_whatever_is_in_the_rows_errors_are_typed(whole, tmp_path_factory, edits
 
 def test_large_numbers_do_not_take_long():
     """A text such as 1e99999999 is refused as it is, not worked out."""
-    from pandas_blowfish.books.balance import parse_fraction
+    from pandas_blowfish.books.log import parse_fraction
 
     for text in (
         "1e99999999",

@@ -12,7 +12,6 @@ from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel import buckets as module
 from pandas_blowfish.kernel.buckets import _spread, check_buckets, draw_buckets, partition
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
-from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -141,7 +140,7 @@ def test_without_noise_the_cheapest_partition_is_found(monkeypatch):
 def test_values_are_totals_of_buckets(line_of, monkeypatch):
     """A bucket's total stands at its beginning, the rest continues, exact totals follow."""
     lined = line_of(9, 1)
-    dawa = Dawa(Tree(lined.asked, lined.line, Fraction(1)))
+    dawa = Dawa(lined.asked, lined.line, Fraction(1))
     exact = dawa.apply(np.array([3, 0, 0, 0, 0, 0, 0, 40, 1]))
     monkeypatch.setattr(module, "discrete_laplace", lambda _, size: np.zeros(size, dtype=np.int64))
 
@@ -166,7 +165,7 @@ def test_noise_is_drawn_for_each_line(line_of):
     with bf.testing.replay(1):
         again = draw_buckets(plan.measurement, exact)
 
-    rows = len(plan.measurement.tree.rows)
+    rows = len(plan.measurement.rows)
     assert first.tolist() == again.tolist()
     assert (first[:rows] != CONTINUES).sum() < (first[rows : 2 * rows] != CONTINUES).sum()
 

@@ -87,6 +87,39 @@ def random_plan(draw, make_full_policy, make_policy, make_filter, make_facts, ma
 
 
 @pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize("chunk", range(2))
+def test_nobody_outside_a_part_changes_a_query_row(
+    chunk, make_full_policy, make_policy, make_filter, make_facts, make_clusters
+):
+    """Edges by definition stay inside components, and those outside the part change nothing."""
+    found = 0
+    for seed in range(chunk * 250, (chunk + 1) * 250):
+        draw = random.Random(seed)
+        try:
+            policy, plan = random_plan(
+                draw, make_full_policy, make_policy, make_filter, make_facts, make_clusters
+            )
+        except BlowfishError:  # no such question
+            continue
+        part = plan.part
+        if not part.sides:
+            continue
+        found += 1
+        cells, edges = every_cell(plan.domain), definition_edges(policy, plan.domain.columns)
+        both = Cells(
+            {name: np.append(codes, 0) for name, codes in cells.codes.items()},
+            np.arange(len(cells) + 1) == len(cells),
+        )
+        start, end = both.take(edges[:, 0]), both.take(edges[:, 1])
+
+        changes = [abs(step.changes(start, end)).sum(axis=0) for step in rounds(plan.measurement, draw)]
+
+        assert not part.find_crossing(start, end).any()
+        assert not any(np.asarray(each).ravel()[~part.holds(start, end)].any() for each in changes)
+    assert found > 5
+
+
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("chunk", range(4))
 def test_agrees_with_the_oracle(chunk, make_full_policy, make_policy, make_filter, make_facts, make_clusters):
     """Columns are those of the matrix; the loss found is the oracle's, over edges by definition."""

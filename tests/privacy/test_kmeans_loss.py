@@ -21,9 +21,10 @@ from pandas_blowfish.plan.clusters import sensitivity as hats
 from pandas_blowfish.plan.clusters import soft, whole
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
 from pandas_blowfish.plan.clusters.counted import SHARE
-from pandas_blowfish.plan.clusters.grid import GridCounts
-from pandas_blowfish.plan.clusters.question import NAMES, Clustering
+from pandas_blowfish.plan.clusters.grid import GridCounts, find_runs
+from pandas_blowfish.plan.clusters.question import STRATEGIES, Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
+from pandas_blowfish.plan.clusters.synopsis import Setting
 from pandas_blowfish.plan.clusters.whole import Whole
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import rounds
@@ -33,6 +34,7 @@ from pandas_blowfish.policy.domain import Domain, integers
 
 CHUNKS, EACH = 4, 8
 HUGE = 2**61
+NAMES = [each.name for each in STRATEGIES]
 
 UNCHECKED = SimpleNamespace(require=lambda step, left: Fraction(0))  # what is drawn is looked at here
 
@@ -52,14 +54,15 @@ def halvings(draw, cells):
 def synopses(draw, found):
     """Yield synopses of every kind with random sizes, whatever would suit the number of rows."""
     space, epsilon = found.space, found.epsilon
+    setting = Setting(found.moves, space, epsilon)
     question = Clustering(space, None, draw.choice([1, 100, 10**6]))
     bins = tuple(draw.randint(1, cells) for cells in space.cells)
-    for classes in (None, question._classes(found.moves)):
+    for classes in (None, find_runs(setting)):
         yield GridCounts.build(found.graph, space, bins, epsilon, 0.0, classes)
     for _ in range(2):
         nodes = tuple(draw.randint(1, min(cells, 5)) for cells in space.cells)
         parts = draw.choice([1, 2, 3, 4, 7])
-        yield Soft.build(found.moves, space, question._known(found.moves), nodes, parts, epsilon)
+        yield Soft.build(found.moves, space, setting.known, nodes, parts, epsilon)
     yield Adaptive.build(found.graph, space, halvings(draw, space.cells), epsilon, 0.0)
     whole = Whole.build(found.moves, space, epsilon, 0.0)
     yield from [] if whole is None else [whole]

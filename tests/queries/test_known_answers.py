@@ -49,9 +49,9 @@ def with_noise(measured, exact):
 
 def asked_rows(measured, domain):
     """Return answers x cells: what one row in each cell adds, where nothing is noisy."""
-    made = measured.tree if isinstance(measured, Dawa) else measured
     ones = np.eye(domain.size, dtype=np.int64)
-    rows = [made.solve(made.apply(counts_of(made, domain, one)), post=False).answers for one in ones]
+    values = [measured.apply(counts_of(measured, domain, one)) for one in ones]
+    rows = [measured.solve(each, post=False).answers for each in values]
     return np.rint(np.column_stack(rows))
 
 

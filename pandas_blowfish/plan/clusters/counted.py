@@ -1,4 +1,4 @@
-"""Counted: how many rows there are is measured first, and says what synopsis follows. Never sees rows."""
+"""Counted: how many rows there are is measured first and determines what follows. Never sees rows."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ class Counted(InRounds, Synopsis):
     """The number of rows, then the synopsis that suits it.
 
     Attributes:
-        space: What is clustered.
         count: The number of rows, all groups together.
         suited: The synopsis for a number of rows, at what the count leaves of epsilon.
         usual: A number of rows to show what would follow.
-        largest: A bound on the scales of all that may follow, whatever the count says.
+        largest: A bound on the scales of all that may follow, whatever the count is.
         change: By how much an edge changes the finest counts: 0 only where all that may follow is exact.
         strategy: "auto", or the one that must follow.
         distortion: What is expected to be added, if there are as many rows as usual.
@@ -55,7 +54,6 @@ class Counted(InRounds, Synopsis):
     distortion: float
 
     name = "counted"
-    proof_id = "counted"
 
     @cached_property
     def then(self) -> Any:
@@ -78,7 +76,6 @@ class Counted(InRounds, Synopsis):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         share = SHARE if self.count.sensitivity else 0
         return PROOF.format(share=share, count=self.count.proof, then=self.then.proof)
 
@@ -89,7 +86,7 @@ class Counted(InRounds, Synopsis):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours; 0 only if all is exact.
+        """Return the largest L1 change of the noisy query rows between neighbours; 0 only if all is exact.
 
         Which synopsis follows is not known before the count is: where some of them need noise the release
         is charged, whatever the one for the usual number of rows needs.
@@ -98,12 +95,11 @@ class Counted(InRounds, Synopsis):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return nothing: the count says it."""
+        """Return how it was planned: the count determines the rest."""
         return {"usual": self.usual, "strategy": self.strategy}
 
     @property
     def grid(self) -> str:
-        """Return what would follow in words."""
         return f"{self.then.grid}, if the count says {self.usual:,} rows"
 
     @property
@@ -112,7 +108,6 @@ class Counted(InRounds, Synopsis):
         return float(self.then.size_variance)
 
     def matrix(self) -> Any:
-        """Return the count, then what would follow, x cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([self.count.matrix(), self.then.matrix()]).tocsr()

@@ -1,4 +1,4 @@
-"""Known: numbers of rows that no edge changes, exact and free. Never sees rows."""
+"""Known: numbers of rows that no edge changes: exact, they cost nothing. Never sees rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.protocol import OwnNoise
-from pandas_blowfish.plan.query_rows import columns_from, exact_rows
+from pandas_blowfish.plan.query_rows import columns_from, exact_rows, exact_totals
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tally import Tally
@@ -37,15 +37,11 @@ class Known(OwnNoise):
 
     @property
     def scales(self) -> Scales:
-        """Return a scale of 0 for each."""
         many = int(self.exact.alone.sum()) + self.exact.totals
         return Scales([Fraction(0)], np.zeros(many, dtype=np.int8))
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact counts and totals."""
-        totals, inside = np.zeros(self.exact.totals, dtype=np.int64), self.exact.total_of >= 0
-        np.add.at(totals, self.exact.total_of[inside], counts[inside])
-        return np.concatenate([counts[self.exact.alone], totals])
+        return exact_totals(counts[None, :], np.arange(len(counts)), self.exact)
 
     def columns(self, cells: Cells) -> Any:
         """Return the columns of the matrix at some cells: the exact count or total they belong to."""

@@ -20,7 +20,7 @@ FIRST, STEP = 6, 3  # halvings before its first round, and at most between two
 USUAL = 4  # clusters that the constants are for
 ROUGH, FALLS = {1: 10.0, 2: 10.0, 3: 10.0, 4: 10.0}, 1.4  # what cells of finite width add, by the columns
 NOISE = {1: 1.0, 2: 0.5, 3: 0.25, 4: 0.5}  # what noise adds
-SHARP = {1: 3000.0, 2: 2000.0, 3: 1500.0}  # the signal from which on soft bins tell more than others
+SHARP = {1: 3000.0, 2: 2000.0, 3: 1500.0}  # the signal from which on soft bins show more than others
 MORE = (6.0, 0.25, 400.0)  # ... of more columns
 FINE = 32  # bins of a column beyond which not every number of them is tried
 EXACTLY = 1e12  # rows times epsilon where nothing is noisy
@@ -44,7 +44,7 @@ def grid_excess(bins: Floats, spans: Floats, k: int, signal: float) -> float:
 
 
 def soft_excess(nodes: Floats, spans: Floats, k: int, signal: float) -> float:
-    """Return what soft bins are expected to add: as bins one more a column; sharpened, less of it."""
+    """Return what soft bins are expected to add: as one bin more per column; sharpened, less of it."""
     bins = nodes + (nodes > 1)
     pivot = SHARP.get(len(nodes), MORE[2])
     sharper = min(max((pivot / max(signal, 1.0)) ** 0.25, 0.5), 1.0)
@@ -64,7 +64,7 @@ def whole_excess(pieces: Floats, spans: Floats, k: int, parts: float) -> float:
         pieces: Into how many classes each column is cut.
         spans: How long each column is, in distances.
         k: The number of clusters.
-        parts: How many parts of them there are rows enough for to tell their means.
+        parts: How many parts of them have rows enough for their means.
     """
     usual = float(np.sqrt((spans**2).mean())) or 1.0
     side = float(((spans / usual / pieces) ** 2).mean()) * (k / USUAL) ** (2 / len(pieces))

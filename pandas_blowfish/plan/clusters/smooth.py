@@ -18,7 +18,7 @@ def smooth_counts(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
 
     Rows in a wide bin lie rather where its neighbours are full. Each pass averages neighbours, then makes the
     sums of the wide bins right again. Axes of one bin, and more than 2^16 narrow bins, stay as they are; so
-    do axes whose bins cannot be cut in two, if `cells` says how many cells there are along each.
+    do axes whose bins cannot be cut in two, if `cells` states how many cells there are along each.
 
     Examples:
         >>> smooth_counts(np.array([0.0, 4.0, 8.0])).round(2).tolist()
@@ -30,15 +30,15 @@ def smooth_counts(counts: Floats, cells: Sequence[int] | None = None) -> Floats:
     split = tuple(PARTS if each else 1 for each in cut)
     if counts.size * np.prod(split) > MAX_NARROW or not counts.any():
         return counts
-    fine = _dealt(counts / np.prod(split), split)
+    fine = _repeat(counts / np.prod(split), split)
     for _ in range(TIMES):
         for axis, part in enumerate(split):
             if part > 1:
-                fine = _averaged(fine, axis)
+                fine = _average(fine, axis)
         sums = fine.reshape([n for pair in zip(counts.shape, split, strict=True) for n in pair])
         sums = sums.sum(axis=tuple(range(1, 2 * len(split), 2)))
         factor = np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)
-        fine = fine * _dealt(factor, split)
+        fine = fine * _repeat(factor, split)
     return fine
 
 
@@ -63,13 +63,13 @@ def split_middles(places: Floats, parts: int) -> Floats:
     return np.asarray((low[:, None] + width[:, None] * inside[None, :]).ravel())
 
 
-def _dealt(counts: Floats, split: tuple[int, ...]) -> Floats:
+def _repeat(counts: Floats, split: tuple[int, ...]) -> Floats:
     for axis, part in enumerate(split):
         counts = np.repeat(counts, part, axis=axis)
     return counts
 
 
-def _averaged(fine: Floats, axis: int) -> Floats:
+def _average(fine: Floats, axis: int) -> Floats:
     """Return each value's mean with its two neighbours along an axis."""
     along = np.moveaxis(fine, axis, 0)
     wide = np.concatenate([along[:1], along, along[-1:]])
@@ -88,7 +88,7 @@ def sharpen(soft: Floats, hats: Sequence[Floats]) -> Floats:
     counts, and gives bins more where these are larger. Counts stay non-negative, their sum is that of `soft`.
 
     Args:
-        soft: Non-negative counts of nodes, one axis a column.
+        soft: Non-negative counts of nodes, one axis per column.
         hats: For each column what a row in each narrow bin counts in each node, nodes x bins, summing to 1.
 
     Examples:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.clusters.centres import cluster_points, nearest
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.clusters.sensitivity import hats, soft_change, stops
-from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Synopsis, share_variance
+from pandas_blowfish.plan.clusters.resolution import EXACTLY, soft_excess
+from pandas_blowfish.plan.clusters.sensitivity import MAX_TOTAL, hats, soft_change, stops
+from pandas_blowfish.plan.clusters.smooth import map_axes, narrow_bins, shares, sharpen
+from pandas_blowfish.plan.clusters.solve import Clustered, GroupClusters, order_clusters, shape_sizes
+from pandas_blowfish.plan.clusters.space import Space, each_run, points_of
+from pandas_blowfish.plan.clusters.synopsis import MAX_TABLE, Setting, Synopsis, share_variance
 from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import every_column, sparse_from
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, still_exact, tally_sensitivity
+from pandas_blowfish.plan.shape.simplex import exact_totals, pin, project
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -27,8 +33,10 @@ from pandas_blowfish.policy.policy import Policy
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
-    from pandas_blowfish.plan.shape.solved import Solved
 
+MAX_NODES = 16  # soft ones of a column
+MAX_SOFT, MAX_STOPS = 4, 10**5  # columns, and cells of one, for which soft bins are considered
+SMALL = 1e-4  # of the fullest narrow bin: what is less is no rows
 PROOF = (
     "Counts of soft bins in whole parts: each row counts {total} parts in all, shared by the two nearest "
     "nodes of each column. A neighbouring table moves one row along one edge of the policy, which changes "
@@ -46,7 +54,7 @@ class SoftBins(OneTable):
         space: What is clustered.
         nodes: How many nodes each column has.
         parts: What a row counts in two neighbouring nodes of a column together.
-        sensitivity: The largest L1 change of the noisy rows between neighbours.
+        sensitivity: The largest L1 change of the noisy query rows between neighbours.
         epsilon: What may be lost.
         known: The exact numbers of rows of groups.
     """
@@ -76,7 +84,6 @@ class SoftBins(OneTable):
 
     @cached_property
     def scales(self) -> Scales:
-        """Return one scale a measured row: nodes of each group, then exact numbers of rows."""
         noisy = self.space.lots * math.prod(self.nodes)
         codes = np.ones(noisy + len(self.known.scales), dtype=np.int8)
         if self.scale > 0:
@@ -85,12 +92,11 @@ class SoftBins(OneTable):
 
     @cached_property
     def empty(self) -> Any:
-        """Tell which groups the filter leaves no rows in."""
+        """Return which groups the filter leaves no rows in."""
         return ~self.space.whole.occupied
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         return PROOF.format(
@@ -98,7 +104,6 @@ class SoftBins(OneTable):
         )
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row."""
         lots = self.space.lots
         table = counts.reshape(lots, *self.tally.shape[self.space.groups : self.tally.shown])
         by_group = table.reshape(lots, -1).sum(axis=1)
@@ -128,7 +133,6 @@ class SoftBins(OneTable):
         return sparse_from(parts, (len(self.scales), len(bins)))
 
     def matrix(self) -> Any:
-        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
         most = self.domain.size * (2 ** sum(many > 1 for many in self.nodes) + 1)
         return every_column(self, self.domain, most)
 
@@ -137,15 +141,10 @@ class SoftBins(OneTable):
 class Soft(Synopsis):
     """Counts of soft bins; centres are made of the noisy counts alone, the softness taken out again.
 
-    Attributes:
-        space: What is clustered.
-        queries: The soft bins.
-        distortion: What is expected to be added.
-
     Proof note:
         Requires: `soft_change` as its note says.
         Ensures:  privacy loss <= epsilon.
-        Because:  every noisy row has scale sensitivity / epsilon, a fraction; rows of scale 0 do not change.
+        Because:  every noisy query row has scale sensitivity / epsilon; those of scale 0 do not change.
         Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies
     """
 
@@ -154,7 +153,34 @@ class Soft(Synopsis):
     distortion: float
 
     name = "soft"
-    proof_id = "soft"
+    why_not = "needs columns with more cells, or fewer clusters or groups"
+
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Soft]:
+        """Yield the soft bins that are expected to add least."""
+        space = setting.space
+        if not alone and (len(space.attributes) > MAX_SOFT or max(space.cells) > MAX_STOPS):
+            return
+        best: Soft | None = None
+        for many in range(2, MAX_NODES + 1):
+            nodes = tuple(min(many, cells) for cells in space.cells)
+            if math.prod(nodes) > setting.most:
+                break
+            if math.prod(nodes) < space.k or (parts := count_parts(space, nodes)) < 2:
+                continue
+            found = cls.build(setting.policy, space, setting.known, nodes, parts, setting.epsilon)
+            change = found.sensitivity
+            signal = setting.weigh(found.queries.total / change) if change else EXACTLY
+            expected = soft_excess(np.array(nodes), space.spans, space.k, signal)
+            if best is None or expected < best.distortion:
+                best = replace(found, distortion=expected)
+        if best is not None:
+            yield best
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Soft:
+        nodes, parts = tuple(form["nodes"]), int(form["parts"])
+        return cls.build(setting.policy, setting.space, setting.known, nodes, parts, setting.epsilon)
 
     @classmethod
     def build(
@@ -175,17 +201,14 @@ class Soft(Synopsis):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return the nodes and their parts."""
         return {"nodes": list(self.queries.nodes), "parts": self.queries.parts}
 
     @property
     def grid(self) -> str:
-        """Return the nodes in words."""
         return " x ".join(map(str, self.queries.nodes)) + f" soft bins, {self.queries.total:,} parts to a row"
 
     @property
     def size_variance(self) -> float:
-        """Return the variance of a cluster's size, if all are of one size."""
         return share_variance(
             variance(self.queries.scale) / self.queries.total**2, math.prod(self.queries.nodes), self.space.k
         )
@@ -200,11 +223,46 @@ class Soft(Synopsis):
             ]
         )
 
-    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
-        from pandas_blowfish.plan.clusters.solve import solve_soft  # here: solving needs the strategies
-
-        return solve_soft(self, values, post, known)
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Clustered:
+        """Return clusters of narrow bins that soft ones were sharpened to."""
+        del known  # no fact counts soft bins
+        space, soft, exact = self.space, self.queries, self.queries.known.exact
+        nodes = soft.nodes
+        many = int(np.prod(nodes))
+        noisy = values[: many * space.lots] / soft.total
+        total_of, totals = exact_totals(exact.alone, exact.total_of, values[len(noisy) :])
+        plain = pin(noisy, np.repeat(total_of, many), totals)
+        occupied = np.repeat(~soft.empty, many)
+        counts = project(plain, np.repeat(total_of, many), occupied, space.lots).reshape(space.lots, *nodes)
+        bins = narrow_bins(nodes, space.cells)
+        runs = [each_run(cells, own) for cells, own in zip(space.cells, bins, strict=True)]
+        axes = space.centres(runs)
+        maps = [
+            shares(axis, float(places[0]), float(places[-1]), own)
+            for axis, places, own in zip(axes, space.places, nodes, strict=True)
+        ]
+        points, nodes_at = points_of(axes), self.points()
+        noise = variance(soft.scale) / soft.total**2
+        found = []
+        for lot in range(space.lots):
+            narrow = sharpen(counts[lot], maps)
+            kept = np.where(narrow > SMALL * narrow.max(), narrow, 0.0).ravel()
+            centres, of = cluster_points(points, kept, space.k)
+            near = nearest(nodes_at, centres)
+            part = (near == np.arange(space.k)[:, None]).astype(np.float64)
+            count = part.sum(axis=1)
+            seen = map_axes(narrow, maps).ravel()
+            inside = [
+                map_axes(np.where((of == j).reshape(bins), narrow, 0.0), maps).ravel() for j in range(space.k)
+            ]
+            np.divide(
+                np.stack(inside), seen, out=part, where=seen > SMALL * seen.max()
+            )  # of each node's rows
+            even = (part**2).sum(axis=1) - (total_of[lot] >= 0) * part.sum(axis=1) ** 2 / many
+            least = count * (1 - (total_of[lot] >= 0) * count / many)
+            sizes = part @ plain.reshape(space.lots, -1)[lot]
+            found.append(GroupClusters(centres, shape_sizes(sizes, post), noise * np.maximum(even, least)))
+        return order_clusters(space, found)
 
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a wider graph: as if every move changed all parts."""
@@ -215,3 +273,16 @@ class Soft(Synopsis):
         if not change and graph.presence:
             change = self.queries.total * int(tally_sensitivity(graph, whole))
         return change / self.queries.scale if self.queries.scale else None
+
+
+def count_parts(space: Space, nodes: tuple[int, ...]) -> int:
+    """Return into how many parts the way between two nodes is cut: as many as fit, up to 64."""
+    cut = [(many - 1, cells) for many, cells in zip(nodes, space.cells, strict=True) if many > 1]
+    parts = 64
+    while parts > 1 and (
+        space.lots * math.prod(ways * parts + 1 for ways, _ in cut) > MAX_TABLE
+        or parts ** len(cut) > MAX_TOTAL
+        or any(ways * parts + 1 > cells for ways, cells in cut)
+    ):
+        parts //= 2
+    return parts

@@ -18,6 +18,7 @@ from pandas_blowfish.plan.linear.line_sums import number_answers
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Values
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.policy import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Space:
     """Columns whose rows are clustered, group by group.
 
     Attributes:
-        whole: One bin a column: groups outermost, then the columns, then those of the filter alone.
+        whole: One bin per column: groups outermost, then the columns, then those of the filter alone.
         attributes: The columns, by rising value.
         groups: How many columns answers are grouped by.
         k: How many clusters each group is asked for.
@@ -56,11 +57,9 @@ class Space:
     @cached_property
     def ends(self) -> tuple[tuple[int, int], ...]:
         """Return for each column the first and the last cell that the filter leaves rows in."""
-        sieve, found = self.whole.sieve, []
-        for axis in range(self.groups, self.groups + len(self.attributes)):
-            others = tuple(place for place in range(len(self.whole.binnings)) if place != axis)
-            passing = np.asarray(sieve.passes.any(axis=others))[sieve.classes[axis]]
-            cells = np.flatnonzero(passing[: self.attributes[axis - self.groups].cells])
+        found = []
+        for axis, attribute in enumerate(self.attributes, self.groups):
+            cells = np.flatnonzero(self.whole.find_passing(axis)[: attribute.cells])
             found.append((int(cells[0]), int(cells[-1])) if len(cells) else (0, 0))
         return tuple(found)
 
@@ -145,3 +144,15 @@ def each_run(cells: int, many: int) -> Ints:
 def points_of(axes: Sequence[Floats]) -> Floats:
     """Return the points of a grid in C order, from the places along each axis."""
     return np.column_stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")])
+
+
+def find_pieces(policy: Policy, space: Space) -> list[Ints]:
+    """Return for each column the class of each cell that the filter passes: edges stay in theirs."""
+    found = []
+    for attribute, (first, last) in zip(space.attributes, space.ends, strict=True):
+        graph = policy.graph.project([attribute.name]).blocks[0].graph
+        classes = graph.components[first : last + 1]
+        _, start, number = np.unique(classes, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(start, kind="stable"), kind="stable")
+        found.append(rank[number.reshape(-1)])
+    return found

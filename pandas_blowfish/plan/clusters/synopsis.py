@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,78 +14,143 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.resolution import EXACTLY, MAX_BINS, grid_bins
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import OneRound, Round
 from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.sensitivity import EdgeReach, ExactParts, edge_reach, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.policy import Policy
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
+MAX_TABLE = 1 << 22  # bins that rows are counted in
 IF = "if rows fill the declared ranges"
 ROWS = "not known here: 10,000 for this plan; say rows="
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a synopsis is made for.
+
+    Attributes:
+        policy: The promise.
+        space: What is clustered.
+        epsilon: What may be lost.
+        rows: How many rows there are, or are thought to be.
+    """
+
+    policy: Policy
+    space: Space
+    epsilon: Fraction
+    rows: int = 1
+
+    @cached_property
+    def graph(self) -> RecordGraph:
+        """Return the secret graph of the space's columns."""
+        return self.policy.graph.project(self.space.domain.columns)
+
+    @cached_property
+    def known(self) -> tuple[EdgeReach, ExactParts]:
+        """Return what edges do to the groups, and which numbers of their rows are exact."""
+        return edge_reach(self.graph, self.space.whole), exact_parts(self.graph, self.space.whole)
+
+    @property
+    def most(self) -> int:
+        """Return how many bins a group may have."""
+        return max(min(MAX_BINS, MAX_TABLE // self.space.lots), 1)
+
+    @property
+    def group_rows(self) -> float:
+        """Return how many rows a group has, if all have as many."""
+        return max(self.rows / self.space.lots, 1.0)
+
+    @cached_property
+    def change(self) -> Fraction:
+        """Return by how much an edge changes the counts of the finest grid."""
+        space = self.space
+        finest = grid_bins(space.cells, space.spans, space.k, EXACTLY, self.most)
+        return tally_sensitivity(self.graph, space.cut(finest))
+
+    @property
+    def signal(self) -> float:
+        """Return the rows of a group times epsilon, as if one row changed counts by 2."""
+        return self.weigh(1 / self.change) if self.change else EXACTLY
+
+    def weigh(self, rate: Fraction) -> float:
+        """Return the rows of a group times 2 epsilon, and times a rate.
+
+        As a float, which how fine to measure is chosen by; what is drawn and charged is exact.
+        """
+        return self.group_rows * 2 * float(min(self.epsilon, Fraction(10**100))) * float(rate)
 
 
 class Synopsis(OneRound, ABC):
     """Noisy counts of a space from which centres are made.
 
     Attributes:
+        name: The strategy's name.
+        why_not: What it needs, where it cannot be had.
         space: What is clustered.
         queries: The query rows that are measured; of a synopsis in rounds, all that may be.
         distortion: What is expected to be added to the least sum of squared distances, as a share of it.
     """
 
+    name: str
+    why_not: str = "cannot answer this"
     space: Space
     queries: Any
     distortion: float
 
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Synopsis]:
+        """Yield the synopsis that suits a setting, if there is any; `alone` where no other is considered."""
+        raise NotImplementedError
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
+        """Return what an earlier release measured, from its `form`."""
+        raise NotImplementedError
+
     @property
     def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return what rows are gathered into."""
         return self.queries.tallies  # type: ignore[no-any-return]
 
     @property
     def scales(self) -> Scales:
-        """Return the noise scale of every query row."""
         return self.queries.scales  # type: ignore[no-any-return]
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy query rows between neighbours."""
         return self.queries.sensitivity  # type: ignore[no-any-return]
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         return self.queries.proof  # type: ignore[no-any-return]
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every query row."""
         return self.queries.apply(counts)  # type: ignore[no-any-return]
 
     def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells, scipy sparse."""
         return self.queries.columns(cells)
 
     def matrix(self) -> Any:
-        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
         return self.queries.matrix()
 
     @property
     def domain(self) -> Domain:
-        """Return the columns that are looked at, and their cells."""
         return self.space.domain
 
     @property
     def index(self) -> pd.Index[Any]:
-        """Return the index of the answers: groups outermost, then the number of the cluster."""
         return self.space.index
 
     @property
@@ -105,11 +170,9 @@ class Synopsis(OneRound, ABC):
 
     @property
     def mse(self) -> float:
-        """Return the mean variance of the sizes."""
         return self.size_variance
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
-        """Return what is lost over a graph that holds all edges this was planned under."""
         return WorstCase.or_exact(self.bound_loss(graph))
 
     def figures(self) -> dict[str, float]:
@@ -131,7 +194,7 @@ class Synopsis(OneRound, ABC):
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return what is lost at most over a graph that holds all edges this was planned under.
 
-        None where an exact row may change.
+        None where an exact query row may change.
         """
 
 
@@ -149,19 +212,16 @@ class Stack:
 
     @cached_property
     def tallies(self) -> tuple[Tally | Total, ...]:
-        """Return the tables of all rounds, one after another."""
         return tuple(table for step in self.steps for table in step.tallies)
 
     @cached_property
     def scales(self) -> Scales:
-        """Return the scales of all rounds, one after another."""
         every = [step.scales for step in self.steps]
         firsts = np.cumsum([0, *(len(each.values) for each in every)])
         codes = [each.codes + first for each, first in zip(every, firsts, strict=False)]
         return Scales([value for each in every for value in each.values], np.concatenate(codes))
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every query row, from the counts of all tables in order."""
         found, begin = [], 0
         for step in self.steps:
             tables = [each.tally if isinstance(each, Total) else each for each in step.tallies]
@@ -171,13 +231,11 @@ class Stack:
         return np.concatenate(found)
 
     def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells, scipy sparse."""
         from scipy.sparse import vstack
 
         return vstack([step.columns(cells) for step in self.steps], format="csc")
 
     def matrix(self) -> Any:
-        """Return the query rows x cells, scipy sparse, refused beyond 10^6 non-zeros."""
         return every_column(self, self.domain, len(self.scales.values) * self.domain.size)
 
 

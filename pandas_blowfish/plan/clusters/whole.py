@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.clusters.centres import cluster_points
+from pandas_blowfish.plan.clusters.centres import cluster_points, nearest
 from pandas_blowfish.plan.clusters.known import Known
-from pandas_blowfish.plan.clusters.space import Space, points_of
-from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
+from pandas_blowfish.plan.clusters.resolution import whole_excess
+from pandas_blowfish.plan.clusters.smooth import smooth_counts, split_middles
+from pandas_blowfish.plan.clusters.solve import Clustered, GroupClusters, order_clusters, sum_clusters
+from pandas_blowfish.plan.clusters.space import Space, find_pieces, points_of
+from pandas_blowfish.plan.clusters.synopsis import Setting, Stack, Synopsis
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice
-from pandas_blowfish.plan.protocol import InRounds, OwnNoise
+from pandas_blowfish.plan.protocol import InRounds, OwnNoise, rounds
 from pandas_blowfish.plan.query_rows import columns_from, shift_rows
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts
@@ -30,7 +33,6 @@ from pandas_blowfish.policy.policy import Policy
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
-    from pandas_blowfish.plan.shape.solved import Solved
 
 MAX_PIECES = 1 << 17  # groups of cells that are counted
 MAX_PARTS = 256  # of several pieces
@@ -64,11 +66,10 @@ class PartSums(OwnNoise):
 
     @property
     def scales(self) -> Scales:
-        """Return one scale a sum, column after column."""
+        """Return one scale per sum, column after column."""
         return Scales(self.column_scales, np.repeat(np.arange(len(self.column_scales)), self.many))
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the sums of each column over each part."""
         sums = np.zeros((len(self.column_scales), self.many), dtype=np.int64)
         for row, pieces in zip(sums, counts.reshape(len(sums), -1), strict=True):
             np.add.at(row, self.part, pieces)
@@ -89,20 +90,18 @@ class Whole(InRounds, Synopsis):
     """Exact counts of pieces, then noisy sums over the parts that these counts lead to.
 
     Attributes:
-        space: What is clustered.
         marks: For each column the class of each cell; a piece is a combination of classes.
         lattices: What rows weigh in the sums.
         moved: What one edge can do to one row's weights.
         exact: That all pieces' counts are exact.
         epsilon: What may be lost.
-        distortion: What is expected to be added.
 
     Proof note:
         Requires: `exact_parts` and `shifts` as their notes say; all pieces' counts are exact.
         Ensures:  privacy loss <= epsilon.
         Because:  neighbours have the same counts of pieces, so the same parts (`parts` is a function of
                   them). An edge stays in its piece, so in its part, and changes the sums as it changes
-                  the sums of all rows, with scales for which `Shifts.loss` is epsilon. As many rows, one a
+                  the sums of all rows, with scales for which `Shifts.loss` is epsilon. As many rows, one per
                   piece and column, with the same scales lose the same: that is `matrix`.
         Checked:  tests/privacy/test_kmeans_loss.py::test_loss_of_random_policies,
                   tests/plan/clusters/test_whole.py::test_sums_are_rows_of_the_matrix
@@ -117,12 +116,30 @@ class Whole(InRounds, Synopsis):
     distortion: float
 
     name = "whole"
-    proof_id = "whole"
+    why_not = "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more"
+
+    @classmethod
+    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Whole]:
+        """Yield the pieces that no edge leaves, if there are any."""
+        del alone
+        space = setting.space
+        whole = None if setting.policy.presence else cls.build(setting.policy, space, setting.epsilon, 0.0)
+        if whole is not None:
+            parts = setting.group_rows / max(whole.enough, 1.0)
+            expected = whole_excess(np.array(whole.pieces), space.spans, space.k, parts)
+            yield replace(whole, distortion=expected)
+
+    @classmethod
+    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
+        del form
+        found = cls.build(setting.policy, setting.space, setting.epsilon, math.nan)
+        assert found is not None
+        return found
 
     @classmethod
     def build(cls, policy: Policy, space: Space, epsilon: Fraction, distortion: float) -> Whole | None:
         """Return the pieces that no edge of the policy leaves; None where there are none, or too many."""
-        marks = tuple(pieces(policy, space))
+        marks = tuple(find_pieces(policy, space))
         tally = space.tally_bins(marks)
         if tally.size > MAX_PIECES or tally.size // space.lots < space.k:
             return None
@@ -133,6 +150,11 @@ class Whole(InRounds, Synopsis):
         nothing = Tally((), 0)
         moved = shifts(policy, nothing, [Total(nothing, each) for each in lattices])
         return cls(space, marks, lattices, moved, exact, epsilon, distortion)
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """Return into how many classes each column is cut."""
+        return tuple(int(marks.max()) + 1 for marks in self.marks)
 
     @cached_property
     def tally(self) -> Tally:
@@ -173,21 +195,14 @@ class Whole(InRounds, Synopsis):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         scales = ", ".join(map(str, self.column_scales))
         return PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
 
     @property
-    def form(self) -> dict[str, Any]:
-        """Return nothing: the policy says it all."""
-        return {}
-
-    @property
     def grid(self) -> str:
-        """Return the pieces in words."""
-        return " x ".join(str(int(marks.max()) + 1) for marks in self.marks) + " pieces, counted exactly"
+        return " x ".join(map(str, self.pieces)) + " pieces, counted exactly"
 
     @property
     def size_variance(self) -> float:
@@ -207,7 +222,7 @@ class Whole(InRounds, Synopsis):
     @property
     def enough(self) -> float:
         """Return how many rows a part needs for its noisy mean to be much nearer than a piece is wide."""
-        sides = self.space.spans / np.array([int(marks.max()) + 1 for marks in self.marks])
+        sides = self.space.spans / np.array(self.pieces)
         return float(np.divide(NEARER * self.errors, sides, out=np.zeros(len(sides)), where=sides > 0).max())
 
     def parts(self, counts: Ints) -> Ints:
@@ -234,11 +249,57 @@ class Whole(InRounds, Synopsis):
             return self.known
         return self._sums(self.parts(values[0])) if len(values) == 1 else None
 
-    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
-        from pandas_blowfish.plan.clusters.solve import solve_whole  # here: solving needs the strategies
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Clustered:
+        """Return clusters of whole pieces: sizes are exact, noisy means of parts move their pieces.
 
-        return solve_whole(self, values, post, known)
+        A noisy mean counts as far as its error is small beside how far rows may lie from a piece's middle.
+        """
+        del known, post  # sizes are exact
+        space, points = self.space, self.points()
+        (_, counts), (step, sums) = rounds(self, values)
+        assert isinstance(step, PartSums)
+        sides = space.spans / np.array(self.pieces)
+        low, high = (np.array([places[end] for places in space.places]) for end in (0, -1))
+        units = np.array([float(own.unit) for own in self.lattices]) * space.units
+        starts = zip(self.lattices, space.starts, strict=True)
+        origins = np.array([float(own.origin - start) for own, start in starts]) * space.units
+        by_group, part_of = counts.reshape(space.lots, -1), step.part.reshape(space.lots, -1)
+        halves = [self._halve(own) for own in by_group]
+        parts = [own[parent] for own, (_, _, parent) in zip(part_of, halves, strict=True)]
+        every, held = (np.concatenate([each[n] for each in halves]) for n in (0, 1))
+        part: Ints = np.concatenate(parts)
+        rows = np.maximum(sum_clusters(step.part, counts, step.many), 1.0)[:, None]
+        middle = np.stack([sum_clusters(part, held * axis, step.many) for axis in every.T], axis=1) / rows
+        away = origins + sums.reshape(len(units), -1).T * units / rows - middle
+        prior = np.maximum(sides**2 / 48, 1e-300)
+        far = _believed(away, self.errors / rows, prior, sides)
+        left, found = (away - far) * rows, []
+        for own, (places, weights, _), label in zip(by_group, halves, parts, strict=True):
+            moved = np.clip(places + far[label], low, high)
+            centres, of = cluster_points(moved, weights, space.k)
+            share = np.zeros((space.k, step.many))
+            np.add.at(share, (of, label), weights)
+            many = np.maximum(share.sum(axis=1), 1.0)[:, None]
+            share /= rows.ravel()
+            error = np.sqrt((share**2).sum(axis=1))[:, None] * self.errors / many
+            centres = np.clip(centres + _believed(share @ left / many, error, prior, sides), low, high)
+            sizes = sum_clusters(nearest(points, centres), own, space.k)
+            found.append(GroupClusters(centres, sizes, np.zeros(space.k)))
+        return order_clusters(space, found)
+
+    def _halve(self, counts: Ints) -> tuple[Floats, Floats, Ints]:
+        """Return points, how many rows are at each, and their pieces: halves of these if classes are runs."""
+        own = counts.reshape(self.pieces).astype(np.float64)
+        axes = self.space.centres(self.marks)
+        number = np.arange(own.size).reshape(own.shape)
+        if any((np.diff(marks) < 0).any() for marks in self.marks):
+            return points_of(axes), own.ravel(), number.ravel()
+        fine = smooth_counts(own)
+        parts = [a // b for a, b in zip(fine.shape, own.shape, strict=True)]
+        for axis, many in enumerate(parts):
+            number = np.repeat(number, many, axis=axis)
+        narrow = [split_middles(axis, many) for axis, many in zip(axes, parts, strict=True)]
+        return points_of(narrow), fine.ravel(), number.ravel()
 
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:
         """Return None: over more edges the pieces' counts change."""
@@ -246,13 +307,6 @@ class Whole(InRounds, Synopsis):
         return None
 
 
-def pieces(policy: Policy, space: Space) -> list[Ints]:
-    """Return for each column the class of each cell that the filter passes: edges stay in theirs."""
-    found = []
-    for attribute, (first, last) in zip(space.attributes, space.ends, strict=True):
-        graph = policy.graph.project([attribute.name]).blocks[0].graph
-        classes = graph.components[first : last + 1]
-        _, start, number = np.unique(classes, return_index=True, return_inverse=True)
-        rank = np.argsort(np.argsort(start, kind="stable"), kind="stable")
-        found.append(rank[number.reshape(-1)])
-    return found
+def _believed(away: Floats, error: Floats, prior: Floats, sides: Floats) -> Floats:
+    """Return how far to move by noisy means: as far as they are surer than that pieces are even inside."""
+    return np.asarray(np.clip(away, -sides / 2, sides / 2) * (prior / (prior + error**2)))

@@ -1,7 +1,7 @@
 """The ordered axis of a tally, and what the policy's edges do along it.
 
 Never sees rows. A line is cut into atoms, the bins of one column; a tally with groups asks for one line
-a group. An edge leads between two atoms of one line, across to another line, or away to where nothing
+per group. An edge leads between two atoms of one line, across to another line, or away to where nothing
 is counted.
 """
 
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.sensitivity import LineSteps, steps
 from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, counts_all, exact_parts
-from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -54,6 +53,14 @@ class LineGraph:
     pieces: Ints
     piece_exact: ExactParts
 
+    @classmethod
+    def enclose(cls, size: int, between: Ints) -> LineGraph:
+        """Return a single line whose records no edge takes away: the totals of segments are exact."""
+        segments, none = _segments(size, between), np.empty((0, 2), dtype=np.int64)
+        many = int(segments[-1]) + 1
+        exact = ExactParts(np.ones(many, dtype=bool), np.full(many, -1), 0)
+        return cls(size, 1, between, none, none[:, 0], None, exact, frozen(segments), exact)
+
     @cached_property
     def starts(self) -> Ints:
         """Return where segments begin: no edge leads from one segment to another of the same line."""
@@ -62,7 +69,7 @@ class LineGraph:
     @cached_property
     def segments(self) -> Ints:
         """Return the segment of each atom."""
-        return np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, self.size)))
+        return _segments(self.size, self.between)
 
     @cached_property
     def ends(self) -> tuple[Ints, Ints]:
@@ -82,15 +89,13 @@ class LineGraph:
 
     @cached_property
     def open(self) -> bool:
-        """Tell whether some segment's total is not exact."""
+        """Return whether some segment's total is not exact."""
         return not bool(self.exact.alone.all())
 
     @cached_property
     def reach(self) -> Ints:
         """Return the furthest atom of the own line that an edge passes over or reaches from each atom."""
-        reach = np.arange(self.size)
-        reach[self.between[:, 0]] = self.between[:, 1]
-        return np.maximum.accumulate(reach)
+        return _reach(self.size, self.between)
 
 
 def line(graph: RecordGraph, tally: Tally) -> LineGraph:
@@ -111,7 +116,7 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
                   of a segment in reach; or leaves, and loses what its atom has.
         Checked:  tests/plan/line/test_axis.py::test_losses_match_enumeration
     """
-    axis = (len(tally.binnings) if tally.shown is None else tally.shown) - 1
+    axis = tally.levels - 1
     binning = tally.binnings[axis]
     marks, size = tally.marks[axis], binning.bins
     groups = math.prod(tally.shape[:axis])
@@ -133,9 +138,7 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
     if graph.presence:
         found = LineSteps(found.between, found.across, _occupied(tally, size))
     between = frozen(_furthest(size, found.between))
-    cuts = np.zeros(size, dtype=np.int64)
-    cuts[_starts(size, between)] = 1
-    segments = np.cumsum(cuts) - 1
+    segments = _segments(size, between)
     exact = _exact(graph, tally, axis, segments)
     pieces = segments if listed is None else connect(listed, size)
     piece_exact = exact if listed is None else _exact(graph, tally, axis, pieces)
@@ -151,11 +154,7 @@ def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:
     whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
     if not whole or not graph.in_order:
         return None
-    between = frozen(_widest(graph.upper))
-    none, starts = np.empty((0, 2), dtype=np.int64), _starts(graph.size, between)
-    exact = ExactParts(np.ones(len(starts), dtype=bool), np.full(len(starts), -1), 0)
-    pieces = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, graph.size)))
-    return LineGraph(graph.size, 1, between, none, none[:, 0], None, exact, frozen(pieces), exact)
+    return LineGraph.enclose(graph.size, frozen(_widest(graph.upper)))
 
 
 def _enumerated(graph: RecordGraph, tally: Tally, size: int) -> tuple[LineSteps, Ints]:
@@ -178,7 +177,7 @@ def _anything(size: int, groups: int) -> LineSteps:
 
 
 def _irregular(graph: SecretGraph, marks: Ints) -> bool:
-    """Tell whether edges were listed one by one, or some component is not a run of atoms."""
+    """Return whether edges were listed one by one, or some component is not a run of atoms."""
     if isinstance(graph.inner if isinstance(graph, WithMissing) else graph, Explicit):
         return True
     kept = graph.components[marks >= 0]
@@ -231,22 +230,29 @@ def _first_of_both(segments: Ints, pairs: Ints) -> Ints:
     return pairs[least < before]
 
 
-def _starts(size: int, between: Ints) -> Ints:
+def _reach(size: int, between: Ints) -> Ints:
+    """Return the furthest atom that a pair passes over or reaches from each atom."""
     reach = np.arange(size)
     reach[between[:, 0]] = between[:, 1]
-    over = np.maximum.accumulate(reach)
+    return np.maximum.accumulate(reach)
+
+
+def _segments(size: int, between: Ints) -> Ints:
+    """Return the segment of each atom."""
+    starts = _starts(size, between)
+    return np.repeat(np.arange(len(starts)), np.diff(np.append(starts, size)))
+
+
+def _starts(size: int, between: Ints) -> Ints:
+    over = _reach(size, between)
     return np.append(0, np.flatnonzero(over[:-1] < np.arange(1, size)) + 1) if size else np.array([0])
 
 
 def _exact(graph: RecordGraph, tally: Tally, axis: int, segments: Ints) -> ExactParts:
     """Return which segment totals, or totals of segments of several lines, no edge changes."""
-    own = tally.binnings[axis]
     count = int(segments.max(initial=-1)) + 1
     labels = np.where(tally.marks[axis] < 0, -1, segments[np.maximum(tally.marks[axis], 0)])
-    coarse = Binning(own.attribute, frozen(labels), pd.RangeIndex(count))
-    binnings = (*tally.binnings[:axis], coarse, *tally.binnings[axis + 1 :])
-    parts = exact_parts(graph, Tally(binnings, tally.shown, tally.condition))
-    return _untied(parts, count)
+    return _untied(exact_parts(graph, tally.rebin(axis, labels, count)), count)
 
 
 def _untied(parts: ExactParts, count: int) -> ExactParts:
@@ -267,7 +273,4 @@ def wider_line(graph: RecordGraph, tally: Tally) -> LineGraph:
     """Return the line of a tally, at once where one whole column is looked at (which is not public)."""
     if len(tally.binnings) != 1 or not counts_all(graph, tally):
         return line(graph, tally)
-    size, none = tally.size, np.empty((0, 2), dtype=np.int64)
-    exact = ExactParts(np.ones(1, dtype=bool), np.full(1, -1), 0)
-    ends = np.array([[0, size - 1]])[: size > 1]
-    return LineGraph(size, 1, ends, none, none[:, 0], None, exact, np.zeros(size, dtype=np.int64), exact)
+    return LineGraph.enclose(tally.size, np.array([[0, tally.size - 1]])[: tally.size > 1])

@@ -5,31 +5,26 @@ Which sums to merge is itself released with noise, and charged: a quarter of eps
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import BUCKETS, OneTable
+from pandas_blowfish.plan.protocol import BUCKETS
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:
-    from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.line.question import Spans
-    from pandas_blowfish.plan.shape.solved import Solved
 
 PARTITION_SHARE = Fraction(1, 4)  # of epsilon, for choosing the buckets
 ADAPTIVE = "what it measures depends on the rows"
@@ -46,10 +41,10 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Dawa(OneTable):
-    """The rows of a tree, gathered into buckets chosen with noise.
+class Dawa(Tree):
+    """The sums of a tree, gathered into buckets chosen with noise.
 
-    The measured values are, for every row of the tree on every line, the noisy total of the bucket that
+    The measured values are, for every sum of the tree on every line, the noisy total of the bucket that
     begins there, or `CONTINUES` where a bucket goes on; then the exact totals.
 
     Proof note:
@@ -65,41 +60,14 @@ class Dawa(OneTable):
         Checked:  tests/kernel/test_buckets.py::test_partition_loss_by_enumeration
     """
 
-    tree: Tree
-
     name = "dawa"
-    proof_id = "dawa"
     mechanism = BUCKETS
 
-    @property
-    def epsilon(self) -> Fraction:
-        """Return what may be lost."""
-        return self.tree.epsilon
-
-    @property
-    def asked(self) -> Spans:
-        """Return the questions."""
-        return self.tree.asked
-
-    @property
-    def line(self) -> LineGraph:
-        """Return the axis and what edges do on it."""
-        return self.tree.line
-
-    @property
-    def tally(self) -> Tally:
-        """Return what is counted."""
-        return self.tree.tally
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        """Return the index of the answers."""
-        return self.tree.index
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the tree's rows between neighbours."""
-        return self.tree.sensitivity
+    @classmethod
+    def build(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Tree]:
+        """Yield the one forest that follows from the line, unless rows can leave the line or change it."""
+        if not (len(axis.away) or len(axis.across)):
+            yield from super().build(asked, axis, epsilon, alone=alone)
 
     @property
     def partition_scale(self) -> Fraction:
@@ -111,17 +79,12 @@ class Dawa(OneTable):
         """Return the noise scale of a bucket's total."""
         return self.sensitivity / (self.epsilon * (1 - PARTITION_SHARE))
 
-    @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a row: that of totals for the tree's rows, 0 for exact totals."""
-        rows = len(self.tree.rows) * self.line.groups
-        codes = np.ones(len(self.tree.scales), dtype=np.int8)
-        codes[:rows] = 0
-        return Scales([self.bucket_scale, Fraction(0)], codes)
+    @property
+    def line_scales(self) -> Scales:
+        return Scales([self.bucket_scale], np.zeros(len(self.rows), dtype=np.int8))
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         return PROOF.format(
             stretch=self.sensitivity,
             partition=self.partition_scale,
@@ -136,47 +99,31 @@ class Dawa(OneTable):
         """Return what is lost at most: the partition's share and the rest."""
         return self.epsilon if self.sensitivity else Fraction(0)
 
-    @property
-    def form(self) -> dict[str, Any]:
-        """Return nothing: the forest follows from the policy."""
-        return {}
-
-    @property
-    def variances(self) -> NDArray[np.float64]:
-        """Return NaN: how wrong the answers are depends on the rows, and is not told; 0 if all is exact."""
+    @cached_property
+    def variances(self) -> Floats:
+        """Return NaN: how wrong the answers are depends on the rows and is not known; 0 if all is exact."""
         unknown = np.nan if self.sensitivity else 0.0
         return np.full(self.asked.per_line * self.line.groups, unknown)
 
-    @property
+    @cached_property
     def mse(self) -> float:
-        """Return NaN, as `variances`; 0 where everything is exact."""
         return float("nan") if self.sensitivity else 0.0
-
-    def apply(self, counts: Ints) -> Ints:
-        """Return the exact tree rows and totals; the kernel gathers them into buckets."""
-        return self.tree.apply(counts)
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of the tree's matrix at some cells: buckets are sums of its rows."""
-        return self.tree.columns(cells)
-
-    def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the tree's rows change when records move."""
-        return self.tree.changes(before, after)
 
     @property
     def loss_scales(self) -> Scales:
-        """Return how large a change of a row loses 1: twice for the partition, once for the totals."""
+        """Return how large a change of a query row loses 1: twice for the partition, once for the totals."""
         if not self.sensitivity:
             return self.scales
         both = 1 / (2 / self.partition_scale + 1 / self.bucket_scale)
         return Scales([both, Fraction(0)], self.scales.codes)
 
-    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
-        from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
-
-        return solve_lines(self, values, post, known)
+    def estimate(self, noisy: NDArray[Any], exact: Floats) -> Floats:
+        """Return the cumulative counts when each bucket's total is distributed evenly among its sums."""
+        flat = noisy.ravel()
+        begins = np.flatnonzero(flat != CONTINUES)
+        sizes = np.diff(np.append(begins, len(flat)))
+        even = np.repeat(flat[begins] / sizes, sizes) if len(flat) else np.zeros(0)
+        return super().estimate(even.reshape(noisy.shape), exact)
 
     def loss_over(self, edges: Callable[[], Ints]) -> None:
         """Return None: which sums are merged depends on noisy values."""
@@ -188,5 +135,5 @@ class Dawa(OneTable):
         return WorstCase(None, ADAPTIVE)
 
     def matrix(self) -> NoReturn:
-        """Refuse: which rows are measured depends on the rows of the table."""
+        """Refuse: which query rows are measured depends on the rows of the table."""
         raise ArgumentError("strategy", "dawa measures what the rows suggest: no matrix before the release")

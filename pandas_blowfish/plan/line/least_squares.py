@@ -1,4 +1,4 @@
-"""Generalised least squares over all measured rows of a nest, in linear time.
+"""Generalised least squares over all query rows of a nest, in linear time.
 
 Free post-processing: never sees rows.
 """
@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.nest import Nest
 from pandas_blowfish.plan.line.variance import Spread
 
@@ -20,8 +20,8 @@ def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floa
 
     Args:
         nest: What was measured.
-        variances: The variance of a row of each family.
-        noisy: The measured rows, lines x rows.
+        variances: The variance of a query row of each family.
+        noisy: The noisy query rows, lines x rows.
         totals: The exact totals of segments, lines x segments; NaN where they are not exact.
         shared: The exact totals that segments of several lines share.
 
@@ -33,19 +33,13 @@ def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floa
         Ensures:  the estimate of least variance among all linear unbiased ones, for every range.
         Because:  estimates from below and the own measurement of a node are combined with weights of
                   inverse variance, prefixes by the normal equations of the chain, exact totals by
-                  conditioning; each correction is dealt out to the parts in proportion to variance.
+                  conditioning; each correction is distributed to the parts in proportion to variance.
         Checked:  tests/plan/line/test_least_squares.py::test_equals_dense_least_squares
     """
     spread = Spread(nest, variances)
     lines = len(noisy)
     cuts = np.cumsum([0, *nest.sizes])
-    pieces = dict(
-        zip(
-            nest.families,
-            (noisy[:, a:b] for a, b in pairwise(cuts)),
-            strict=True,
-        )
-    )
+    pieces = dict(zip(nest.families, (noisy[:, a:b] for a, b in pairwise(cuts)), strict=True))
     guesses, sums = _upwards(nest, spread, variances, pieces, lines)
     blocks = sums[0] if sums else np.zeros((lines, nest.blocks.size))
     head = pieces.get("prefix", pieces.get("total", np.zeros((lines, len(spread.chain.unknown)))))
@@ -88,6 +82,20 @@ def _upwards(
     return guesses, sums
 
 
+def find_corrections(found: Floats, variance: Floats, total_of: Ints, totals: Floats) -> Floats:
+    """Return by how much to move sums, in proportion to their variances, so that they add up to totals.
+
+    Args:
+        found: The sums.
+        variance: Their variances.
+        total_of: The number of the total that each belongs to, -1 for none.
+        totals: At least one.
+    """
+    inside = total_of >= 0
+    sums, weights = (np.bincount(total_of[inside], each[inside], len(totals)) for each in (found, variance))
+    return np.where(inside, variance * ((totals - sums) / weights)[total_of], 0.0)
+
+
 def _correct(nest: Nest, spread: Spread, ends: Floats, totals: Floats, shared: Floats) -> None:
     """Move open totals to what is exact: alone, or in sum with those of other lines."""
     chain, exact = spread.chain, nest.line.exact
@@ -98,10 +106,6 @@ def _correct(nest: Nest, spread: Spread, ends: Floats, totals: Floats, shared: F
         if nest.layout.mirrored:
             total_of = total_of[:, ::-1]
         variance = np.broadcast_to(chain.variance[chain.last], found.shape)
-        inside = total_of >= 0
-        sums = np.bincount(total_of[inside], found[inside], len(shared))
-        weights = np.bincount(total_of[inside], variance[inside], len(shared))
-        gap = (shared - sums) / weights
-        change[inside] += (variance * gap[total_of])[inside]
+        change += find_corrections(found, variance, total_of, shared)
     segment = np.searchsorted(chain.last, np.arange(ends.shape[1]))
     ends += change[:, segment] * chain.share

@@ -111,11 +111,17 @@ class Nest:
             raise ValueError("the last level of a layout is single atoms")
 
     @property
+    def head(self) -> str | None:
+        """Return what is measured above the levels: prefixes, else totals of segments that are not exact."""
+        if self.layout.spacing is not None:
+            return "prefix"
+        return "total" if self.line.open else None
+
+    @property
     def families(self) -> list[str]:
         """Return the names of the families, each measured with one scale."""
-        totals = ["total"] if self.layout.spacing is None and self.line.open else []
-        prefixes = ["prefix"] if self.layout.spacing is not None else []
-        return [*totals, *prefixes, *(f"level {number + 1}" for number in range(len(self.levels)))]
+        levels = [f"level {number + 1}" for number in range(len(self.levels))]
+        return [self.head, *levels] if self.head else levels
 
     @cached_property
     def boundaries(self) -> Ints:
@@ -129,18 +135,11 @@ class Nest:
 
     def parts(self) -> list[tuple[Ints, Ints]]:
         """Return begin and end of every measured run, family by family; wavelets begin at the middle."""
-        found = []
-        for family in self.families:
-            if family == "total":
-                found.append((self.segments.begin, self.segments.end))
-            elif family == "prefix":
-                inside = self.blocks.parent[self.boundaries]
-                found.append((self.segments.begin[inside], self.blocks.end[self.boundaries]))
-        found += [(level.begin, level.end) for level in self._measured()]
-        return found
-
-    def _measured(self) -> list[Level]:
-        return self.halves if self.layout.wavelet else self.levels
+        found = [(level.begin, level.end) for level in (self.halves if self.layout.wavelet else self.levels)]
+        if self.head == "prefix":
+            inside = self.blocks.parent[self.boundaries]
+            return [(self.segments.begin[inside], self.blocks.end[self.boundaries]), *found]
+        return [(self.segments.begin, self.segments.end), *found] if self.head else found
 
     @cached_property
     def halves(self) -> list[Level]:
@@ -158,31 +157,31 @@ class Nest:
         return [len(begin) for begin, _ in self.parts()]
 
     def rows(self, positions: Ints) -> Ints:
-        """Return the exact value of every measured row from cumulative counts (lines x size + 1)."""
-        found = []
-        for family, (begin, end) in zip(self.families, self.parts(), strict=True):
+        """Return the exact value of every query row from cumulative counts (lines x size + 1)."""
+        found = [np.empty((len(positions), 0), dtype=np.int64)]
+        for (begin, end), stop in zip(self.parts(), self._stops(), strict=True):
             value = positions[:, end] - positions[:, begin]
-            if self.layout.wavelet and family.startswith("level"):
-                value = value - (positions[:, self._stops(family)] - positions[:, end])
-            found.append(value)
-        return np.concatenate([np.empty((len(positions), 0), dtype=np.int64), *found], axis=1)
+            found.append(value if stop is None else value - (positions[:, stop] - positions[:, end]))
+        return np.concatenate(found, axis=1)
 
-    def _stops(self, family: str) -> Ints:
-        """Return where the right halves of a wavelet level end."""
-        number = int(family.split()[1]) - 1
-        level, half = self.levels[number], self.halves[number]
-        return level.end[level.first[half.parent] + 1]
+    def _stops(self) -> list[Ints | None]:
+        """Return for each family where the right halves end that a wavelet subtracts; None for none."""
+        if not self.layout.wavelet:
+            return [None] * len(self.families)
+        pairs = zip(self.levels, self.halves, strict=True)
+        stops = [level.end[level.first[half.parent] + 1] for level, half in pairs]
+        return [None, *stops] if self.head else [*stops]
 
     def entries(self, atoms: Ints) -> list[tuple[Ints, Ints]]:
         """Return the row that counts each atom (-1 for none) and how: of each family but prefixes."""
         found: list[tuple[Ints, Ints]] = []
         first = 0
-        for family, (begin, end) in zip(self.families, self.parts(), strict=True):
-            if family != "prefix" and len(begin):
+        for number, ((begin, end), stop) in enumerate(zip(self.parts(), self._stops(), strict=True)):
+            if len(begin) and (number or self.head != "prefix"):
                 row = np.maximum(np.searchsorted(begin, atoms, "right") - 1, 0)
                 inside, value = (begin[row] <= atoms) & (atoms < end[row]), np.ones(len(atoms), np.int64)
-                if self.layout.wavelet and family.startswith("level"):
-                    right = (end[row] <= atoms) & (atoms < self._stops(family)[row])
+                if stop is not None:
+                    right = (end[row] <= atoms) & (atoms < stop[row])
                     inside, value = inside | right, np.where(right, -1, 1)
                 found.append((np.where(inside, first + row, -1), value))
             first += len(begin)
@@ -192,10 +191,9 @@ class Nest:
         """Return the rows of the prefixes that count each atom: from the first to before the last."""
         if not len(self.boundaries):
             return np.zeros_like(atoms), np.zeros_like(atoms)
-        before = self.sizes[0] if self.families[0] == "total" else 0
-        block = self._block_of(atoms)
+        block = self.blocks.node_of(atoms)
         ends = self.blocks.first[self.blocks.parent[block] + 1]
-        return tuple(before + np.searchsorted(self.boundaries, each) for each in (block, ends))  # type: ignore[return-value]
+        return np.searchsorted(self.boundaries, block), np.searchsorted(self.boundaries, ends)
 
     def place(self, atoms: Ints) -> Ints:
         """Return atoms as they count here, from the near or the far end."""
@@ -209,18 +207,18 @@ class Nest:
             Ensures:  the loss of the strategy is the largest of patterns @ (1 / scales), exactly; of a
                       wavelet, whose short nodes have no second half, it is at most that.
             Because:  of two atoms of one segment, a prefix that ends between them counts one of them, and
-                      a level whose nodes tell them apart counts each once (in a wavelet twice in one row,
+                      a level whose nodes separate them counts each once (in a wavelet twice in one row,
                       or once in two); by itself an atom is in every prefix that ends after it and in one
                       row of each level.
             Checked:  tests/plan/line/test_nest.py::test_patterns_match_the_matrix
         """
-        found = [self._apart(self.place(self._telling()))]
+        found = [self._apart(self.place(self._deciding()))]
         across, away = (self.place(ends) for ends in self.line.ends)
         found.append(self._norm(across[:, 0]) + self._norm(across[:, 1]))
         found.append(self._norm(away))
         return _largest(np.concatenate(found))
 
-    def _telling(self) -> Ints:
+    def _deciding(self) -> Ints:
         """Return the pairs of one line that show every pattern: all, or a period's of a line that repeats."""
         between = self.line.between
         length = between[:1, 1] - between[:1, 0]
@@ -233,35 +231,23 @@ class Nest:
         return np.concatenate([between[:part], between[-part:]])
 
     def _apart(self, pairs: Ints) -> Ints:
+        """Return how many rows of each family change when a record moves between two atoms of a line."""
         low, high = pairs.min(axis=1, initial=self.size), pairs.max(axis=1, initial=-1)
-        columns = []
-        for family in self.families:
-            if family == "total":
-                columns.append(np.zeros(len(pairs), dtype=np.int64))
-            elif family == "prefix":
-                columns.append(self._block_of(high) - self._block_of(low))
-            else:
-                level = self.levels[int(family.split()[1]) - 1]
-                columns.append(2 * (level.node_of(low) != level.node_of(high)))
-        return _columns(columns, len(pairs))
+        found = np.zeros((len(pairs), len(self.families)), dtype=np.int64)
+        if self.head == "prefix":
+            found[:, 0] = self.blocks.node_of(high) - self.blocks.node_of(low)
+        for column, level in enumerate(self.levels, len(self.families) - len(self.levels)):
+            found[:, column] = 2 * (level.node_of(low) != level.node_of(high))
+        return found
 
     def _norm(self, atoms: Ints) -> Ints:
-        columns = []
-        for family in self.families:
-            if family == "prefix":
-                block = self._block_of(atoms)
-                last = self.blocks.first[self.blocks.parent[block] + 1] - 1 - (0 if self.line.open else 1)
-                columns.append(np.maximum(last - block + 1, 0))
-            else:
-                columns.append(np.ones(len(atoms), dtype=np.int64))
-        return _columns(columns, len(atoms))
-
-    def _block_of(self, atoms: Ints) -> Ints:
-        return self.blocks.node_of(atoms)
-
-
-def _columns(columns: list[Ints], count: int) -> Ints:
-    return np.column_stack(columns) if columns else np.zeros((count, 0), dtype=np.int64)
+        """Return how many rows of each family count an atom."""
+        found = np.ones((len(atoms), len(self.families)), dtype=np.int64)
+        if self.head == "prefix":
+            block = self.blocks.node_of(atoms)
+            last = self.blocks.first[self.blocks.parent[block] + 1] - (1 if self.line.open else 2)
+            found[:, 0] = np.maximum(last - block + 1, 0)
+        return found
 
 
 def _largest(patterns: Ints) -> Ints:

@@ -24,7 +24,7 @@ from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
-from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.policy import Policy
 
 SHORT = 128  # atoms up to which every strategy is searched by itself
@@ -64,32 +64,9 @@ class RunsBuilder:
         return Nested.from_form(self.name, asked, axis, epsilon, form)
 
 
-@dataclass(frozen=True)
-class TreeBuilder:
-    """The tree of a line, or buckets of its sums: both follow from the line."""
-
-    name: str
-    make: Callable[[Tree], Strategy]
-    leaving: bool = True  # whether rows may leave the line, or change it
-
-    def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Strategy]:
-        """Yield the one way there is; none for a tree that would be as deep as the line is long."""
-        del alone
-        if self.leaving or not (len(axis.away) or len(axis.across)):
-            yield self.make(Tree(asked, axis, epsilon))
-
-    def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Strategy:
-        """Return the one way there is."""
-        del form
-        return self.make(Tree(asked, axis, epsilon))
-
-
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
-STRATEGIES: list[LineBuilder] = [
-    *(RunsBuilder(name, lay) for name, lay in LAYOUTS.items()),
-    TreeBuilder(Tree.name, lambda tree: tree),
-    TreeBuilder(Dawa.name, Dawa, leaving=False),
-]
+RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Dawa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +94,7 @@ class Spans(Question):
     @property
     def axis(self) -> int:
         """Return the place of the axis among the tally's columns."""
-        return (len(self.tally.binnings) if self.tally.shown is None else self.tally.shown) - 1
+        return self.tally.levels - 1
 
     @property
     def groups(self) -> int:
@@ -146,7 +123,6 @@ class Spans(Question):
 
     @cached_property
     def index(self) -> pd.Index[Any]:
-        """Return the index of all answers: groups outermost."""
         outer = [binning.index for binning in self.tally.binnings[: self.axis]]
         inner = self.labels()
         if not outer:
@@ -160,12 +136,10 @@ class Spans(Question):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return every column that is looked at, those of filters and groups included."""
         return self.tally.domain.columns
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return the names of the strategies that can be asked for."""
         counts = self.counts.strategies if self.kind == "cells" else ()
         return tuple(dict.fromkeys([*counts, *(each.name for each in STRATEGIES)]))
 
@@ -175,11 +149,9 @@ class Spans(Question):
         return Counts(self.tally)
 
     def price(self, policy: Policy) -> Price:
-        """Return what public facts cost these questions."""
         return price_of(policy, self.columns, self.compact().tally)
 
     def why_not(self, strategy: str) -> str:
-        """Return why a strategy may not be able to answer these questions."""
         return WHY_NOT.get(strategy, super().why_not(strategy))
 
     def candidates(
@@ -211,7 +183,6 @@ class Spans(Question):
             yield from _contest(axis, asked, epsilon, wanted)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return what an earlier release measured, from the strategy's name and `form`."""
         if strategy in self.counts.strategies and not form:
             return self.counts.reread(policy, epsilon, strategy, form)
         asked = self.compact()
@@ -231,17 +202,13 @@ class Spans(Question):
         """Return the same questions on a line without the atoms that a filter leaves empty everywhere."""
         if self.kind == "all" or self.tally.condition is None:
             return self
-        tally, axis = self.tally, self.axis
-        held = np.asarray(tally.occupied.reshape(-1, self.size).any(axis=0))
+        held = np.asarray(self.tally.occupied.reshape(-1, self.size).any(axis=0))
         if held.all() or not held.any():
             return self
         place = np.append(0, np.cumsum(held))
-        marks = tally.marks[axis]
+        marks = self.tally.marks[self.axis]
         labels = np.where((marks >= 0) & held[marks], place[marks], -1)
-        own = Binning(tally.binnings[axis].attribute, frozen(labels), pd.RangeIndex(int(place[-1])))
-        fewer = Tally(
-            (*tally.binnings[:axis], own, *tally.binnings[axis + 1 :]), tally.shown, tally.condition
-        )
+        fewer = self.tally.rebin(self.axis, labels, int(place[-1]))
         starts, stops = self.ends
         return Spans(fewer, "ranges", (frozen(place[starts]), frozen(place[stops])), self.labels)
 
@@ -258,7 +225,7 @@ class Spans(Question):
         return np.tile(found[0], self.groups) if len(found) == 1 else found.ravel()
 
     def _by_line(self, spread: Spread) -> Floats:
-        """Return the variances of each line's answers; a single row where all lines are alike."""
+        """Return the variances of each line's answers; one array where all lines have the same."""
         if self.kind == "cells" and not spread.nest.line.open:
             return spread.atoms()[None]
         if self.kind == "prefixes" and not (spread.nest.line.open or spread.nest.layout.mirrored):
@@ -301,7 +268,7 @@ class Spans(Question):
 
 
 def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
-    """Tell whether a strategy may be the best.
+    """Return whether a strategy may be the best.
 
     Totals of pieces that are no runs are kept by trees (and by counts of cells) alone. Single cells of
     long lines are not measured by runs of cells; the rows decide about dawa, so it must be asked for.
@@ -324,23 +291,23 @@ def _contest(
     """
     short = shorter(axis, asked)
     part, question = short or (axis, asked)
-    runs = [each for each in wanted if isinstance(each, RunsBuilder)]
-    layouts = {layout: each.name for each in runs for layout in each.layouts(part)}
-    others = [each for each in wanted if each not in runs]
+    layouts = {layout: each.name for each in RUNS if each in wanted for layout in each.layouts(part)}
+    others = [each for each in wanted if each not in RUNS]
     if layouts and axis.listed is None:
         others = [each for each in others if each.name != Tree.name]
-    found: list[Strategy] = []
+    nested: Nested | None = None
     if layouts:
         layout, weights = search(part, question, list(layouts))
-        found.append(Nested(layouts[layout], question, part, layout, weights, epsilon))
+        nested = Nested(layouts[layout], question, part, layout, weights, epsilon)
+    found: list[Strategy] = [] if nested is None else [nested]
     for each in others:
         found += each.build(question, part, epsilon, alone=False)
     if short is None:
         yield from found
         return
     best = min(found, key=lambda each: each.mse)
-    if isinstance(best, Nested) and best.layout.spacing is not None:
-        yield replace(best, asked=asked, line=axis)
+    if nested is not None and best is nested and nested.layout.spacing is not None:
+        yield replace(nested, asked=asked, line=axis)
         return
     chosen = [each for each in others if each.name == best.name] or wanted
     for each in chosen:

@@ -98,7 +98,7 @@ def shorter(line: LineGraph, asked: Spans) -> tuple[LineGraph, Spans] | None:
 
 
 def _usual(layout: Layout) -> bool:
-    """Tell whether a layout is among the few worth trying on a very long line."""
+    """Return whether a layout is among the few worth trying on a very long line."""
     return not layout.branching or 6 <= max(layout.branching) <= 40
 
 

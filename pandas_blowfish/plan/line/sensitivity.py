@@ -75,7 +75,7 @@ EndFinder = Callable[[Ints, Ints], tuple[Ints, Ints, Mask]]
 def _end_finder(graph: SecretGraph) -> EndFinder | None:
     """Return a function from cells and targets to the first and last target joined to each cell.
 
-    A cell that no target is joined to is its own first and last; the mask tells the others.
+    A cell that no target is joined to is its own first and last; the mask marks the others.
     """
     if isinstance(graph, Cliques):
         return _in_group(graph)

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
 from pandas_blowfish.plan.line.axis import LineGraph
-from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
-from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.question import Spans
-from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.tree import Tree
+from pandas_blowfish.plan.line.strategy import LineStrategy
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.one_thread import one_thread
@@ -23,69 +20,14 @@ from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
 from pandas_blowfish.plan.shape.system import System
 
-LONG = 1 << 16  # positions beyond which the monotone fit treats all alike
-
-
-def from_tree(tree: Tree, values: Ints) -> Floats:
-    """Return the cumulative counts, lines x (size + 1), that a tree's measured values lead to.
-
-    Proof note:
-        Requires: the values are a release already paid for.
-        Ensures:  the one table of counts with the measured sums and the exact totals; where a total is
-                  exact only together with those of other lines, these are moved to agree with it in
-                  proportion to their variances.
-        Because:  a count is the sum at its atom less the sums of the atoms just under it.
-        Checked:  tests/plan/line/test_solve_forest.py::test_equals_dense_least_squares
-    """
-    rows = len(tree.rows) * tree.line.groups
-    noisy = values[:rows].astype(np.float64).reshape(tree.line.groups, -1)
-    return _counted(tree, noisy, values[rows:].astype(np.float64))
-
-
-def from_buckets(dawa: Dawa, values: Ints) -> Floats:
-    """Return the cumulative counts when each bucket's total is dealt out evenly among its sums."""
-    tree = dawa.tree
-    rows = len(tree.rows) * tree.line.groups
-    flat = values[:rows]
-    begins = np.flatnonzero(flat != CONTINUES)
-    sizes = np.diff(np.append(begins, rows))
-    noisy = np.repeat(flat[begins] / sizes, sizes) if rows else np.zeros(0)
-    return _counted(tree, noisy.reshape(tree.line.groups, -1), values[rows:].astype(np.float64))
-
-
-def _counted(tree: Tree, noisy: Floats, exact: Floats) -> Floats:
-    line, forest, parts = tree.line, tree.forest, tree.line.piece_exact
-    lines, pieces = line.groups, int(line.pieces.max(initial=-1)) + 1
-    sums = np.zeros((lines, line.size))
-    sums[:, tree.rows] = noisy
-    root_of = np.zeros(pieces, dtype=np.int64)
-    root_of[line.pieces[forest.roots]] = forest.roots
-    totals = sums[:, root_of].ravel()
-    many = int(parts.alone.sum())
-    totals[parts.alone] = exact[:many]
-    inside = parts.total_of >= 0
-    if inside.any():
-        own = np.zeros(line.size)
-        own[tree.rows] = tree.row_variances
-        weight = np.tile(np.maximum(own[root_of], 1e-300), lines)
-        found = np.bincount(parts.total_of[inside], totals[inside], parts.totals)
-        weights = np.bincount(parts.total_of[inside], weight[inside], parts.totals)
-        gap = (exact[many:] - found) / weights
-        totals[inside] += (weight * gap[parts.total_of])[inside]
-    sums[:, root_of] = totals.reshape(lines, -1)
-    counts = sums.T.copy()
-    child = np.flatnonzero(forest.parent != np.arange(line.size))
-    np.subtract.at(counts, forest.parent[child], sums.T[child])
-    return np.concatenate([np.zeros((lines, 1)), np.cumsum(counts.T, axis=1)], axis=1)
-
-
+LONG = 1 << 16  # positions beyond which the monotone fit weighs all the same
 MAX_PAIRS = 2_000_000  # covariances that are looked at
 MAX_KNOWN = 512  # known sums
 STEADY = 1e-9  # of the largest variance: what counts as none
 
 
 def condition_on(
-    measurement: Nested | Tree | Dawa, positions: Floats, system: System
+    measurement: LineStrategy, positions: Floats, system: System
 ) -> tuple[Floats, Floats] | None:
     """Return cumulative counts near the known sums, and the variances they are left with, or None.
 
@@ -138,35 +80,26 @@ def steady_inverse(whole: Floats, scale: float) -> Floats:
     return np.asarray((vectors[:, some] / values[some]) @ vectors[:, some].T)
 
 
-def _covariances(measurement: Nested | Tree | Dawa, places: NDArray[np.int64]) -> Floats:
+def _covariances(measurement: LineStrategy, places: NDArray[np.int64]) -> Floats:
     """Return how each position varies with some, lines x positions x places."""
     every = _variances(measurement, np.append(0, places))
     own = every[:, :, :1]
     return np.asarray((own + own[:, places].transpose(0, 2, 1) - every[:, :, 1:]) / 2)
 
 
-def _variances(measurement: Nested | Tree | Dawa, places: NDArray[np.int64]) -> Floats:
+def _variances(measurement: LineStrategy, places: NDArray[np.int64]) -> Floats:
     """Return the variances of differences of each position and some others, lines x positions x places."""
-    from dataclasses import replace
-
-    from pandas_blowfish.plan.line.dawa import Dawa
-    from pandas_blowfish.plan.line.runs import Nested
-
-    made = measurement.tree if isinstance(measurement, Dawa) else measurement
-    positions = np.arange(made.line.size + 1)
+    positions = np.arange(measurement.line.size + 1)
     starts = np.minimum(positions[:, None], places).ravel()
     stops = np.maximum(positions[:, None], places).ravel()
-    asked = made.asked.only(starts, stops)
-    found = asked.variances(made.spread) if isinstance(made, Nested) else replace(made, asked=asked).variances
-    return found.reshape(made.line.groups, len(positions), len(places))
+    found = measurement.range_variances(measurement.asked.only(starts, stops))
+    return found.reshape(measurement.line.groups, len(positions), len(places))
 
 
-def solve_lines(
-    measurement: Nested | Tree | Dawa, values: Ints, post: bool | str, given: Given | None
-) -> Solved:
+def solve_lines(measurement: LineStrategy, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return answers along lines: the unbiased ones, or of cumulative counts that never fall."""
     asked = measurement.asked
-    noisy = _pinned(measurement.line, _positions(measurement, values))
+    noisy = _pinned(measurement.line, measurement.positions(values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
     families = given.over(measurement.tally) if given else []
     if not post and not families:
@@ -179,32 +112,18 @@ def solve_lines(
     return moved_from(asked.answers(noisy), answers, most)
 
 
-def _agreed(
-    measurement: Nested | Tree | Dawa, noisy: Floats, families: list[Family], *, positive: bool
-) -> Floats:
+def _agreed(measurement: LineStrategy, noisy: Floats, families: list[Family], *, positive: bool) -> Floats:
     """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
     known = [*families, _exact(measurement, noisy)]
     found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
     spread: Floats | None = None
-    listed = isinstance(measurement, (Tree, Dawa)) and measurement.line.listed is not None
-    if positive and not listed:
+    if positive and measurement.is_in_runs:
         positions = _shaped(measurement, _pinned(measurement.line, positions), left)
         spread = np.diff(positions, axis=1).ravel()
         spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
     counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
     return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
-
-
-def _positions(measurement: Nested | Tree | Dawa, values: Ints) -> Floats:
-    if isinstance(measurement, Dawa):
-        return from_buckets(measurement, values)
-    if isinstance(measurement, Tree):
-        return from_tree(measurement, values)
-    noisy, totals, shared = measurement.split(values)
-    if measurement.layout.mirrored:
-        totals = totals[:, ::-1]
-    return estimate(measurement.nest, measurement.family_variances, noisy, totals, shared)
 
 
 def _pinned(line: LineGraph, positions: Floats) -> Floats:
@@ -215,11 +134,10 @@ def _pinned(line: LineGraph, positions: Floats) -> Floats:
     return positions
 
 
-def _exact(measurement: Nested | Tree | Dawa, positions: Floats) -> Family:
-    """Return the exact totals of segments, or of pieces where edges are listed, as positions have them."""
+def _exact(measurement: LineStrategy, positions: Floats) -> Family:
+    """Return the exact totals of parts of lines, as positions have them."""
     line, counts = measurement.line, np.diff(positions, axis=1).ravel()
-    listed = isinstance(measurement, (Tree, Dawa)) and line.listed is not None
-    parts, exact = (line.pieces, line.piece_exact) if listed else (line.segments, line.exact)
+    parts, exact = measurement.parts
     many = int(parts.max(initial=-1)) + 1
     part = (parts + np.arange(line.groups)[:, None] * many).ravel()
     shared = np.where(exact.total_of >= 0, len(exact.alone) + exact.total_of, -1)[part]
@@ -230,22 +148,22 @@ def _exact(measurement: Nested | Tree | Dawa, positions: Floats) -> Family:
     return Family(total_of, np.maximum(np.rint(totals), 0.0))
 
 
-def _shaped(measurement: Nested | Tree | Dawa, positions: Floats, left: Floats | None = None) -> Floats:
+def _shaped(measurement: LineStrategy, positions: Floats, left: Floats | None = None) -> Floats:
     """Return cumulative counts that never fall and agree with exact totals of segments, or of pieces.
 
     `left` is how much each position varies, where known sums have changed that.
     """
     line = measurement.line
-    if isinstance(measurement, (Tree, Dawa)) and line.listed is not None:
+    if not measurement.is_in_runs:
         exact, counts = _exact(measurement, positions), np.diff(positions, axis=1).ravel()
         fit = shape(counts, exact.labels, exact.totals).counts.reshape(line.groups, -1)
         return np.concatenate([np.zeros((line.groups, 1)), np.cumsum(fit, axis=1)], axis=1)
     weights: Floats | None = None
     if left is not None:
         weights = _inverted(left)
-    elif isinstance(measurement, Nested) and measurement.layout.spacing != 1 and line.size <= LONG:
+    elif not measurement.is_even and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
-        weights = np.append(1.0, _inverted(every.variances(measurement.spread)[: line.size]))
+        weights = np.append(1.0, _inverted(measurement.range_variances(every)[: line.size]))
     alone = line.exact.alone.reshape(line.groups, -1)
     return _agreeing(
         line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
@@ -269,7 +187,7 @@ def _agreeing(total_of: Ints, shaped: Floats, positions: Floats, starts: Ints) -
     total = np.where(inside, shape(found, total_of, goal).counts, found)
     sizes = np.tile(ends - starts, len(shaped))
     factor = np.divide(total, found, out=np.zeros(len(found)), where=found > 0)
-    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is dealt out evenly
+    extra = np.where(found > 0, 0.0, total / sizes)  # what had shrunk to nothing is distributed evenly
     parts = np.repeat(np.arange(len(found)), sizes)
     steps = (np.diff(shaped, axis=1).ravel() * factor[parts] + extra[parts]).reshape(len(shaped), -1)
     return np.concatenate([np.zeros((len(shaped), 1)), np.cumsum(steps, axis=1)], axis=1)

@@ -1,33 +1,29 @@
-"""Tree transform: the sum under each edge of a spanning forest, one exact root a piece. Never sees rows."""
+"""Tree transform: the sum under each edge of a spanning forest, one exact root per piece. Never sees rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import LONG, LineGraph
-from pandas_blowfish.plan.loss import MANY, WorstCase
-from pandas_blowfish.plan.protocol import OneTable
-from pandas_blowfish.plan.query_rows import exact_rows, exact_totals, row_matrix, shift_rows, sparse_from
+from pandas_blowfish.plan.line.axis import LineGraph
+from pandas_blowfish.plan.line.least_squares import find_corrections
+from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
+from pandas_blowfish.plan.query_rows import shift_rows
 from pandas_blowfish.plan.scales import Scales, row_variances
+from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
-from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
-from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.graph.secret_graph import matrix
 
 if TYPE_CHECKING:
-    from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.line.question import Spans
-    from pandas_blowfish.plan.shape.solved import Solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ class Crossing:
         """Return the sum of weights of edges with both ends in each range.
 
         Edges are sorted by their low end; those from some place on are cut into runs of 1, 2, 4, ...
-        edges, and within each run sorted by their high end, so that one search a size counts them.
+        edges, and within each run sorted by their high end, so that one search per size counts them.
         """
         low, high = np.minimum(self.one, self.two), np.maximum(self.one, self.two)
         order = np.argsort(low, kind="stable")
@@ -90,7 +86,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees on atoms, one a connected piece.
+    """Trees on atoms, one per connected piece.
 
     Attributes:
         parent: The atom above each atom, itself for a root.
@@ -222,7 +218,7 @@ PROOF = (
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(OneTable):
+class Tree(LineStrategy):
     """The sum at or under each atom that is no root, and the totals of pieces.
 
     Proof note:
@@ -240,22 +236,30 @@ class Tree(OneTable):
     epsilon: Fraction
 
     name = "tree"
-    proof_id = "tree"
 
-    @property
-    def tally(self) -> Tally:
-        """Return what is counted."""
-        return self.asked.tally
+    @classmethod
+    def build(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Tree]:
+        """Yield the one forest that follows from the line."""
+        del alone
+        yield cls(asked, axis, epsilon)
 
-    @property
-    def index(self) -> pd.Index[Any]:
-        """Return the index of the answers."""
-        return self.asked.index
+    @classmethod
+    def reread(cls, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Tree:
+        del form
+        return cls(asked, axis, epsilon)
 
     @property
     def open(self) -> bool:
-        """Tell whether the totals of pieces are measured, because some are not exact."""
+        """Return whether the totals of pieces are measured, because some are not exact."""
         return not bool(self.line.piece_exact.alone.all())
+
+    @property
+    def is_in_runs(self) -> bool:
+        return self.line.listed is None
+
+    @property
+    def parts(self) -> tuple[Ints, ExactParts]:
+        return self.line.pieces, self.line.piece_exact
 
     @cached_property
     def forest(self) -> Forest:
@@ -270,7 +274,7 @@ class Tree(OneTable):
 
     @cached_property
     def _longest(self) -> Ints:
-        """Return for each measured row the longest path through it, 0 for one no edge changes."""
+        """Return for each query row the longest path through it, 0 for one no edge changes."""
         line, tree = self.line, self.forest
         if line.listed is None:
             reach = line.reach
@@ -292,39 +296,29 @@ class Tree(OneTable):
 
     @property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours: the measured stretch."""
+        """Return the largest L1 change of the noisy query rows between neighbours: the measured stretch."""
         return Fraction(int(self._longest.max(initial=0)))
 
     @cached_property
-    def _scales(self) -> Scales:
-        """Return the scales of the rows of one line."""
+    def path_scales(self) -> Scales:
+        """Return for each query row of one line the longest path through it, over epsilon."""
         values, codes = np.unique(np.maximum(self._longest, 1), return_inverse=True)
         return Scales([Fraction(int(value)) / self.epsilon for value in values], codes.reshape(-1))
 
-    @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a measured row, then 0 for the exact totals."""
-        exact, one = self.line.piece_exact, self._scales
-        free = np.full(int(exact.alone.sum()) + exact.totals, len(one.values))
-        codes = np.concatenate([np.tile(one.codes, self.line.groups), free])
-        return Scales([*one.values, Fraction(0)], codes)
+    @property
+    def line_scales(self) -> Scales:
+        return self.path_scales
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         return PROOF.format(stretch=self.sensitivity, epsilon=self.epsilon)
 
-    @property
-    def form(self) -> dict[str, Any]:
-        """Return nothing: the forest follows from the policy."""
-        return {}
-
     @cached_property
     def row_variances(self) -> Floats:
-        """Return the variance of each measured row of one line."""
-        return self._scales.spread(row_variances(self._scales.values))
+        """Return the variance of each query row of one line."""
+        return self.path_scales.spread(row_variances(self.path_scales.values))
 
     @cached_property
     def _crossing(self) -> Crossing:
@@ -355,53 +349,45 @@ class Tree(OneTable):
         found[:, roots] = left
         return found
 
-    @cached_property
-    def variances(self) -> Floats:
-        """Return the variance of each answer before shape constraints."""
-        starts, stops = self.asked.ends
+    def range_variances(self, asked: Spans) -> Floats:
+        starts, stops = asked.ends
         over = self._crossing.variances(starts, stops)
-        sums = np.concatenate(
-            [np.zeros((self.line.groups, 1)), np.cumsum(self.root_variances, axis=1)], axis=1
-        )
+        sums = np.pad(np.cumsum(self.root_variances, axis=1), ((0, 0), (1, 0)))
         found = np.asarray(over + sums[:, stops] - sums[:, starts]).ravel()
         return np.where(found > 1e-9 * found.max(initial=0.0), found, 0.0)
 
-    @cached_property
-    def mse(self) -> float:
-        """Return the mean variance of the answers."""
-        if self.asked.kind != "all":
-            return float(self.variances.mean())
+    @property
+    def mean_range_variance(self) -> float:
         k = self.line.size
         holding = (np.arange(k) + 1.0) * (k - np.arange(k))  # how many ranges hold each atom
         roots = float((self.root_variances * holding).sum()) / self.line.groups
         return (self._crossing.all_ranges() + roots) / self.asked.per_line
 
-    def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row, from the bins' counts."""
-        by_line = counts.reshape(self.line.groups, -1)
-        totals = exact_totals(by_line, self.line.pieces, self.line.piece_exact)
-        return np.concatenate([self._sums(by_line).ravel(), totals])
-
-    def _sums(self, by_line: Ints) -> Ints:
+    def sum_atoms(self, by_line: Ints) -> Ints:
         return self.forest.sums(by_line)[:, self.rows]
 
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells."""
-        bins = self.tally.bins_at(cells)
-        return sparse_from(self._entries(np.arange(len(bins)), bins, 1), (len(self.scales), len(bins)))
+    @property
+    def nonzeros(self) -> int:
+        return int(self.forest.under[self.rows].sum())
+
+    def entries(self, ends: Sequence[End]) -> Iterable[Entry]:
+        for column, first, atom, sign in ends:
+            for number, own in enumerate(atom.tolist()):
+                rows = shift_rows(self._row_of[self.forest.above(own)], int(first[number]))
+                yield np.full(len(rows), column[number]), rows, np.full(len(rows), sign[number])
 
     def changes(self, before: Cells, after: Cells) -> Any:
-        """Return by how much the rows change: those along the path between the ends."""
+        """Return by how much the query rows change: those along the path between the ends."""
         start, end = (self.tally.bins_at(cells) for cells in (before, after))
         groups, (one, two) = start // self.line.size, (start % self.line.size, end % self.line.size)
         pieces = self.line.pieces
         same = (start >= 0) & (end >= 0) & (groups == end // self.line.size) & (pieces[one] == pieces[two])
         near, far = np.flatnonzero(same), np.flatnonzero(~same)
-        entries = self._entries(far, start[far], -1) + self._entries(far, end[far], 1)
+        path = []
         for atoms, active, first in self.forest.climb(np.column_stack([one[near], two[near]])):
             row = self._row_of[atoms] + groups[near][active] * len(self.rows)
-            entries.append((near[active], row, np.where(first, -1, 1)))
-        return sparse_from(entries, (len(self.scales), len(before)))
+            path.append((near[active], row, np.where(first, -1, 1)))
+        return self.add_columns([(far, start[far], -1), (far, end[far], 1)], len(before), path)
 
     @cached_property
     def _row_of(self) -> Ints:
@@ -410,29 +396,32 @@ class Tree(OneTable):
         found[self.rows] = np.arange(len(self.rows))
         return found
 
-    def _entries(self, columns: Ints, bins: Ints, sign: int) -> list[tuple[Ints, Ints, Ints]]:
-        """Return the entries of the columns of some bins, -1 for none."""
-        found, (group, atom) = [], np.divmod(bins, self.line.size)
-        for column in np.flatnonzero(bins >= 0).tolist():
-            own = self._row_of[self.forest.above(int(atom[column]))]
-            rows = shift_rows(own, int(group[column]) * len(self.rows))
-            found.append((np.full(len(rows), columns[column]), rows, np.full(len(rows), sign)))
-        part = np.where(bins < 0, -1, group * (int(self.line.pieces.max(initial=-1)) + 1))
-        part = np.where(bins < 0, -1, part + self.line.pieces[np.maximum(atom, 0)])
-        totals = exact_rows(part, self.line.piece_exact, self.line.groups * len(self.rows))
-        return [*found, (columns, totals, np.full(len(columns), sign))]
+    def estimate(self, noisy: NDArray[Any], exact: Floats) -> Floats:
+        """Return the cumulative counts, lines x (size + 1), from the sums and the totals of pieces.
 
-    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
-        from pandas_blowfish.plan.line.solve import solve_lines  # here: solving needs the strategies
-
-        return solve_lines(self, values, post, known)
-
-    def worst_case(self, graph: RecordGraph) -> WorstCase:
-        """Return the loss over a graph that holds the edges of the line, pair by pair."""
-        return WorstCase(None, MANY) if self.domain.size > LONG else super().worst_case(graph)
-
-    def matrix(self) -> Any:
-        """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
-        nonzeros = int(self.forest.under[self.rows].sum())
-        return row_matrix(self.tally, self._sums, self.line.pieces, self.line.piece_exact, nonzeros)
+        Proof note:
+            Requires: the values are a release already paid for.
+            Ensures:  the one table of counts with the measured sums and the exact totals; where a total is
+                      exact only together with those of other lines, these are moved to agree with it in
+                      proportion to their variances.
+            Because:  a count is the sum at its atom less the sums of the atoms just under it.
+            Checked:  tests/plan/line/test_solve_forest.py::test_equals_dense_least_squares
+        """
+        line, parts, parent = self.line, self.line.piece_exact, self.forest.parent
+        sums = np.zeros((line.groups, line.size))
+        sums[:, self.rows] = noisy
+        root_of = np.zeros(int(line.pieces.max(initial=-1)) + 1, dtype=np.int64)
+        root_of[line.pieces[self.forest.roots]] = self.forest.roots
+        totals = sums[:, root_of].ravel()
+        many = int(parts.alone.sum())
+        totals[parts.alone] = exact[:many]
+        if parts.totals:
+            own = np.zeros(line.size)
+            own[self.rows] = self.row_variances
+            spread = np.tile(np.maximum(own[root_of], 1e-300), line.groups)
+            totals += find_corrections(totals, spread, parts.total_of, exact[many:])
+        sums[:, root_of] = totals.reshape(line.groups, -1)
+        counts = sums.T.copy()
+        child = np.flatnonzero(parent != np.arange(line.size))
+        np.subtract.at(counts, parent[child], sums.T[child])
+        return np.pad(np.cumsum(counts.T, axis=1), ((0, 0), (1, 0)))

@@ -1,6 +1,6 @@
 """How the best estimates on a nest vary: the exact variance of any range, in linear time.
 
-Never sees rows. All measured rows are used (generalised least squares); levels pass their variances up,
+Never sees rows. All query rows are used (generalised least squares); levels pass their variances up,
 the error of a range is then a multiple of the error of the node that holds it and an independent rest.
 """
 
@@ -87,7 +87,7 @@ class Chain:
         return np.asarray(share)
 
     def solve(self, right: Floats) -> Floats:
-        """Return the solution of the normal equations, one column a right-hand side."""
+        """Return the solution of the normal equations, one column per right-hand side."""
         from scipy.linalg import solveh_banded
 
         if not len(self.unknown):
@@ -159,7 +159,7 @@ class Spread:
 
     Args:
         nest: The runs.
-        variances: The variance of a row of each family.
+        variances: The variance of a query row of each family.
     """
 
     def __init__(self, nest: Nest, variances: Sequence[float]) -> None:
@@ -180,7 +180,7 @@ class Spread:
             total = np.add.reduceat(up, level.first[:-1])
             self.up.insert(0, up)
             self.below.insert(0, total)
-        # halves less halves say nothing about the whole
+        # halves less halves do not determine the whole
         block = np.full(nest.blocks.size, np.inf) if total is None or nest.layout.wavelet else total
         self.chain = Chain(nest, float(head), block)
 
@@ -319,14 +319,12 @@ def _ascend(level: Level, up: Floats, below: Floats, state: State) -> State:
     p, q = level.parent[i], level.parent[j]
     same, met = p == q, i == j
     stop = np.where(same, j, level.first[p + 1])  # nodes wholly covered after i, under i's parent
-    left = low * up[i] + np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
-    left_square = low**2 * up[i] + np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
-    joins = same & ~met
-    left = left + np.where(joins, high * up[j], 0.0)
-    left_square = left_square + np.where(joins, high**2 * up[j], 0.0)
-    start = level.first[q]
-    right = high * up[j] + running[j] - running[np.minimum(start, j)]
-    right_square = high**2 * up[j] + running[j] - running[np.minimum(start, j)]
+    between = np.where(met, 0.0, running[np.maximum(stop, i + 1)] - running[i + 1])
+    joins, before = same & ~met, running[np.minimum(level.first[q], j)]
+    left = low * up[i] + between + np.where(joins, high * up[j], 0.0)
+    left_square = low**2 * up[i] + between + np.where(joins, high**2 * up[j], 0.0)
+    right = high * up[j] + running[j] - before
+    right_square = high**2 * up[j] + running[j] - before
     rest = rest + left_square - left**2 / below[p]
     rest = rest + np.where(same, 0.0, right_square - right**2 / below[q])
     return p, q, left / below[p], np.where(same, 0.0, right / below[q]), rest

@@ -26,10 +26,10 @@ def agree(
     """Return the nearest counts whose sums are the known ones, perhaps none of them negative.
 
     Args:
-        counts: Estimates, one a bin.
+        counts: Estimates, one per bin.
         families: Known sums: answers of public facts, totals that are exact.
         positive: Whether counts may not be negative.
-        spread: How far each may move, as a variance; 0 for one that is exact. None for all alike.
+        spread: How far each may move, as a variance; 0 for one that is exact. None for the same for all.
 
     Examples:
         >>> known = Family(np.array([0, 0, -1]), np.array([7]))
@@ -133,7 +133,7 @@ def _positive(counts: Floats, system: System, weight: Floats) -> Floats:
 def _feasible(counts: Floats, system: System) -> Floats:
     """Return counts near those given that are not negative and have the known sums, if there are any.
 
-    What Newton's method leaves by rounding is dealt out in proportion. Where it has stopped before its end,
+    What Newton's method leaves by rounding is distributed in proportion. Where it has stopped before its end,
     groups of counts are moved by a linear programme, and counts with their groups.
     """
     from scipy.optimize import linprog

@@ -17,7 +17,7 @@ def monotone(
         positions: Cumulative counts, lines x (atoms + 1).
         starts: The first atom of each segment.
         exact: Whether a segment's total is exact, lines x segments.
-        weights: How much each position counts, one a position, or lines x positions; None for alike.
+        weights: How much each position counts, one per position, or lines x positions; None for the same.
 
     Examples:
         >>> monotone(np.array([[0.0, 3.0, 1.0, 4.0]]), np.array([0]), np.array([[True]])).tolist()

@@ -1,4 +1,4 @@
-"""Counts of groups that add up: to exact numbers of rows, or to what they say themselves. Never sees rows."""
+"""Counts of groups that add up: to exact numbers of rows, or to their own sums. Never sees rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shape(noisy: Floats, total_of: NDArray[np.int64], totals: Floats) -> Shaped:
 
     Proof note:
         Requires: the inputs are a release already paid for.
-        Ensures:  counts >= 0, sums equal the totals, and max(0, noisy - s) for one shift s a total.
+        Ensures:  counts >= 0, sums equal the totals, and max(0, noisy - s) for one shift s per total.
         Because:  it is the Euclidean projection on a product of simplices (sort, then the largest rank
                   whose value exceeds the mean excess); post-processing costs no privacy.
         Checked:  tests/plan/shape/test_simplex_simplex.py::test_matches_bisection

@@ -14,7 +14,7 @@ class Solved:
     """The answers, and by how much shaping moved them: each unshaped answer less the shaped one.
 
     Attributes:
-        answers: One a question.
+        answers: One per question.
         shift: The least and the largest of the moves.
         most: What no answer exceeds: the number of rows, where that is exact; else None.
         unshaped: The answers before they were shaped, where that changed them.

@@ -42,13 +42,13 @@ class System:
         key = np.zeros(size, dtype=np.int64)
         for family in families:
             key = _numbered(key * (int(family.labels.max(initial=-1)) + 2) + family.labels + 1)
-        told = np.zeros(size, dtype=bool)
+        summed = np.zeros(size, dtype=bool)
         for family in families:
-            told |= family.labels >= 0
+            summed |= family.labels >= 0
         of = np.full(size, -1, dtype=np.int64)
-        of[told] = _numbered(key[told])
+        of[summed] = _numbered(key[summed])
         chosen = np.zeros(int(of.max(initial=-1)) + 1, dtype=np.int64)
-        chosen[of[told]] = np.flatnonzero(told)
+        chosen[of[summed]] = np.flatnonzero(summed)
         parts = [csr_array((0, len(chosen)))]
         for family in families:
             many = len(family.totals) if family.rows is None else family.rows.shape[1]

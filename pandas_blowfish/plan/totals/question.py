@@ -8,9 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice, nearest, ones, representative
 from pandas_blowfish.plan.protocol import Question, Strategy
@@ -44,17 +42,14 @@ class Totals(Question):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return every column that is looked at, those of filters and groups included."""
         names = (*self.tally.domain.columns, *(attribute.name for attribute in self.attributes))
         return tuple(dict.fromkeys(names))
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return the one way to measure sums."""
         return (NoisySums.name,)
 
     def is_total_of(self, column: str) -> bool:
-        """Tell whether this asks for one column over all rows, and for nothing else."""
         whole = not self.tally.binnings and self.tally.condition is None
         return whole and [attribute.name for attribute in self.attributes] == [column]
 
@@ -71,7 +66,6 @@ class Totals(Question):
         yield min((self._build(policy, epsilon, *way) for way in ways), key=lambda each: each.guess)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> NoisySums:
-        """Return the totals that an earlier release measured."""
         del strategy
         return self._build(policy, epsilon, Fraction(form.get("share", 1)), form.get("origin", MIDDLE))
 
@@ -111,8 +105,8 @@ class Totals(Question):
                 counts[key] = len(counts)
             number = counts.get(key) if exact or self.verb == "mean" else None
             columns.append(SummedColumn(attribute, weights, bounds, number, exact))
-        for key in counts:
-            totals.append(Total(self.tally, ones(_named(self.attributes, key))) if key else self.tally)
+        nullable = {each.name: each for each in self.attributes}
+        totals += [Total(self.tally, ones(nullable[key])) if key else self.tally for key in counts]
         found = tuple(totals), tuple(columns), shifts(policy, self.tally, totals)
         kept[policy.fingerprint, origin] = found
         return found
@@ -128,7 +122,9 @@ class Totals(Question):
         """
         if not attribute.bounded:
             return lattice(attribute), None
-        ends = extremes(attribute, self._passing(attribute.name))
+        seen = self.tally.domain.columns
+        some = self.tally.find_passing(seen.index(attribute.name)) if attribute.name in seen else None
+        ends = extremes(attribute, some)
         bounds = representative(attribute, ends[0]), representative(attribute, ends[1])
         if exact:
             return lattice(attribute, (nearest(attribute),) * 2), bounds
@@ -136,16 +132,3 @@ class Totals(Question):
             return lattice(attribute), bounds
         centre = find_exits(policy, self.tally, attribute) if origin == EXITS else None
         return lattice(attribute, centre or ends), bounds
-
-    def _passing(self, column: str) -> NDArray[np.bool_] | None:
-        """Return which of a column's cells the filter leaves any rows in; None for all."""
-        seen = self.tally.domain.columns
-        if column not in seen:
-            return None
-        axis, sieve = seen.index(column), self.tally.sieve
-        others = tuple(place for place in range(len(seen)) if place != axis)
-        return np.asarray(np.asarray(sieve.passes.any(axis=others))[sieve.classes[axis]])
-
-
-def _named(attributes: tuple[Attribute, ...], name: str) -> Attribute:
-    return next(each for each in attributes if each.name == name)

@@ -93,7 +93,7 @@ def longest_listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
 
 
 def joint_changes(graph: SecretGraph, columns: Sequence[str], lattices: Sequence[Lattice]) -> Ints | None:
-    """Return what edges of a joint graph change together, one row a kind of edge; None for no closed form.
+    """Return what edges of a joint graph change together, one row per kind of edge; None for no closed form.
 
     Of a ball just the longest edges are listed, and of these none that lies halfway between two others.
 
@@ -125,7 +125,7 @@ def joint_changes(graph: SecretGraph, columns: Sequence[str], lattices: Sequence
 
 
 def _halfway(front: Ints, uncut: Mask) -> Mask:
-    """Tell which offsets lie halfway between two others that no end of a column cuts."""
+    """Return which offsets lie halfway between two others that no end of a column cuts."""
     found, sizes = np.zeros(len(front), dtype=bool), [most + 3 for most in front.max(axis=0).tolist()]
     if math.prod(sizes) >= 2**62:
         return found
@@ -148,6 +148,7 @@ def _widest(changes: Ints) -> Ints:
 Pattern = tuple[int, ...]
 MAX_LINED = 10**6  # bins beyond which the groups of a filtered column are not looked at one by one
 MAX_PATTERNS = 20_000
+KINDS = ("within", "lost")  # how a record that stays in its group may change a total
 
 
 @dataclass(frozen=True)
@@ -303,17 +304,16 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalRe
 
 @lru_cache(maxsize=16)
 def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGraph, Ints, bool]:
-    """Return the line of a column's cells by rising value, that order, and whether groups are apart on it."""
+    """Return the line of a column's cells by rising value, that order, and whether it separates groups."""
     weights = lattice(attribute).weights()[: attribute.cells]
     order = np.argsort(weights, kind="stable")
     rank = np.argsort(order, kind="stable")
     labels = frozen(np.append(rank, -1)) if attribute.nullable else frozen(rank)
     own = Binning(attribute, labels, pd.RangeIndex(attribute.cells))
-    shown = len(tally.binnings) if tally.shown is None else tally.shown
-    apart = math.prod(tally.shape[:shown]) * attribute.cells <= MAX_LINED
-    groups = tally.binnings[:shown] if apart else ()
+    apart = math.prod(tally.shape[: tally.levels]) * attribute.cells <= MAX_LINED
+    groups = tally.binnings[: tally.levels] if apart else ()
     others = [b.attribute for b in tally.binnings[len(groups) :] if b.attribute.name != attribute.name]
-    hidden = [Binning(a, np.zeros(a.size, dtype=np.int64), pd.RangeIndex(1)) for a in others]
+    hidden = [Binning.single(each) for each in others]
     asked = Tally((*groups, own, *hidden), len(groups) + 1, tally.condition)
     return line(policy.graph.project(asked.domain.columns), asked), order, apart
 
@@ -329,7 +329,7 @@ def _patterns(
     inside = [each for number in members if isinstance(each := totals[number], Total)]
     columns = list(dict.fromkeys(total.lattice.attribute.name for total in inside))
     if len(columns) == 1:
-        moved = [_only(members, [getattr(found[n], kind) for n in members], len(found)) for kind in _KINDS]
+        moved = [_only(members, [getattr(found[n], kind) for n in members], len(found)) for kind in KINDS]
         return tuple(pattern for pattern in moved if any(pattern)) or (moved[0],)
     if free:
         graph = policy.graph.project(columns).blocks[0].graph
@@ -337,9 +337,6 @@ def _patterns(
         if changes is not None and len(changes) <= MAX_PATTERNS:
             return tuple(_only(members, change, len(found)) for change in changes.tolist())
     return (_only(members, [max(found[n].within, found[n].lost) for n in members], len(found)),)
-
-
-_KINDS = ("within", "lost")
 
 
 def _only(members: Sequence[int], changes: Sequence[int], size: int) -> Pattern:

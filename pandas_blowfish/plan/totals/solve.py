@@ -54,8 +54,7 @@ def as_logs(receipt: Mapping[str, Any], release: pd.DataFrame) -> pd.DataFrame:
         return release
     value, std = (release[name].to_numpy(dtype=np.float64) for name in ("value", "std"))
     if (value < 0).any():
-        fix = "ask for the interval before you sum or scale."
-        raise FrameError("these are not the values that were released", fix=fix)
+        raise _changed()
     with np.errstate(divide="ignore", invalid="ignore"):
         logs, errors = np.log(value), np.where(np.isinf(std), np.inf, std / value)
     return pd.DataFrame({"value": logs, "std": errors}, index=release.index)
@@ -191,7 +190,7 @@ def widen_interval(
 def _rows(receipt: Mapping[str, Any], index: pd.Index[Any], codes: Ints, largest: Floats) -> Floats:
     """Return how many rows each sum is of at most, NaN where nothing is known.
 
-    Receipts of before the table's rows were told say nothing of sums whose own number is not public.
+    Older receipts, without the table's rows, state nothing of sums whose own number is not public.
     """
     counted = receipt["public_counts"]
     most = max(counted.values(), default=0)
@@ -203,9 +202,9 @@ def _rows(receipt: Mapping[str, Any], index: pd.Index[Any], codes: Ints, largest
             for text in receipt.get("smallest_weights", ["0"] * len(receipt["total_columns"]))
         ]
     )[codes]
-    told = np.divide(largest * (1 + SLACK), least, out=np.full(len(codes), np.nan), where=least > 0)
+    bound = np.divide(largest * (1 + SLACK), least, out=np.full(len(codes), np.nan), where=least > 0)
     rows = receipt.get("rows")
-    return np.where(public, known, np.fmin(told, np.nan if rows is None else float(rows)))
+    return np.where(public, known, np.fmin(bound, np.nan if rows is None else float(rows)))
 
 
 FEW = 10_000  # answers that are worked out as fractions
@@ -434,14 +433,13 @@ def solve_sums(measurement: NoisySums, values: Ints, post: bool | str, given: Gi
 
 
 def _rows_known(tally: Tally, attribute: Attribute, given: Given) -> Floats:
-    """Return in how many rows of each group a column is not missing, NaN where the facts do not tell."""
+    """Return in how many rows of each group a column is not missing, NaN where facts do not determine it."""
     if attribute.nullable and not attribute.bounded:
         return np.full(tally.size, np.nan)
     if attribute.nullable:
         seen = list(tally.binnings)
         place = next((n for n, each in enumerate(seen) if each.attribute.name == attribute.name), len(seen))
-        one = Binning(attribute, np.zeros(attribute.size, dtype=np.int64), pd.RangeIndex(1))
-        own = seen[place] if place < len(seen) else one
+        own = seen[place] if place < len(seen) else Binning.single(attribute)
         labels = np.arange(attribute.size) if own.labels is None else own.labels.copy()
         labels[attribute.cells :] = -1
         seen[place : place + 1] = [Binning(attribute, frozen(labels), own.index)]

@@ -12,12 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
+from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts
@@ -57,7 +56,7 @@ class SummedColumn:
         attribute: The column.
         lattice: What its rows weigh.
         bounds: The least and the greatest number that can be counted; None without bounds.
-        count: Which of the counts says how many rows were added up; None where that is not needed.
+        count: Which of the counts is how many rows were added up; None where that is not needed.
         exact: Whether no edge changes that count.
     """
 
@@ -70,12 +69,12 @@ class SummedColumn:
 
 @dataclass(frozen=True, eq=False)
 class NoisySums(OneRound):
-    """One noisy sum a column and group, then one count a column that needs it, and group.
+    """One noisy sum per column and group, then one count per column that needs it, and group.
 
     Attributes:
         verb: "sum" or "mean".
         tally: The groups and the filter.
-        totals: What is added up: a sum a column, then counts.
+        totals: What is added up: a sum per column, then counts.
         summed: How answers are read off them, column by column.
         moved: What one edge can do to them.
         epsilon: What may be lost.
@@ -83,8 +82,8 @@ class NoisySums(OneRound):
             than sums do, and where sums are measured from.
         index: The index of the answers.
         rows: The number of rows, where it is known.
-        hidden: How far apart, in units, totals can lie that a secret of the whole table does not let be told
-            apart; 0 without one. Then there is one column, and one group of all rows.
+        hidden: How far apart, in units, totals can lie that a secret of the whole table keeps
+            indistinguishable; 0 without one. Then there is one column, and one group of all rows.
 
     Proof note:
         Requires: no touched facts; `shifts` as its note says; of hidden totals `Aggregate.distance`.
@@ -109,11 +108,9 @@ class NoisySums(OneRound):
     hidden: int = 0
 
     name = "total"
-    proof_id = "total"
 
     @property
     def tallies(self) -> tuple[Total | Tally, ...]:
-        """Return what rows are added up to."""
         return self.totals
 
     @cached_property
@@ -123,7 +120,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def _cells(self) -> Tally:
-        shown = len(self.tally.binnings) if self.tally.shown is None else self.tally.shown
+        shown = self.tally.levels
         asked = [column.attribute for column in self.summed]
         names = {attribute.name for attribute in asked}
         rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
@@ -137,7 +134,6 @@ class NoisySums(OneRound):
 
     @property
     def form(self) -> dict[str, Any]:
-        """Return the split between sums and counts."""
         return {"share": str(self.split[0]), "origin": self.split[1]} if self.noisy_counts else {}
 
     @property
@@ -152,7 +148,7 @@ class NoisySums(OneRound):
 
     @property
     def noisy_counts(self) -> bool:
-        """Tell whether a count that is needed can change."""
+        """Return whether a count that is needed can change."""
         return any(column.count is not None and not column.exact for column in self.summed)
 
     @cached_property
@@ -175,7 +171,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the noisy rows between neighbours, in units, or a bound on it."""
+        """Return the largest L1 change of the query rows between neighbours, in units, or a bound on it."""
         return self._loss([Fraction(int(factor > 0)) for factor in self._factors])
 
     def _loss(self, rates: list[Fraction]) -> Fraction:
@@ -184,7 +180,7 @@ class NoisySums(OneRound):
 
     @cached_property
     def scales(self) -> Scales:
-        """Return one scale a measured row: total after total, group by group."""
+        """Return one scale per query row: total after total, group by group."""
         free = len(self.totals)
         codes = np.repeat(np.arange(free, dtype=np.int32), self.tally.size).reshape(free, -1)
         codes = np.where(self.occupied, codes, free)
@@ -192,7 +188,6 @@ class NoisySums(OneRound):
 
     @property
     def proof(self) -> str:
-        """Return the argument in one paragraph."""
         if self.sensitivity == 0:
             return PROOF_EXACT
         scales = ", ".join(str(scale) for scale in self.total_scales)
@@ -217,11 +212,6 @@ class NoisySums(OneRound):
         return out.ravel()
 
     @property
-    def mse(self) -> float:
-        """Return the mean variance of the answers."""
-        return float(self.variances.mean())
-
-    @property
     def guess(self) -> float:
         """Return how wrong means are, compared with other splits, on average over the declared bounds."""
         found = 0.0
@@ -235,7 +225,6 @@ class NoisySums(OneRound):
         return found
 
     def apply(self, counts: Ints) -> Ints:
-        """Return the exact value of every measured row: the totals themselves."""
         return counts
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
@@ -259,34 +248,12 @@ class NoisySums(OneRound):
         return {"values": said}
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
-        """Return the answers: the unbiased ones, or the nearest of the right shape."""
         from pandas_blowfish.plan.totals.solve import solve_sums  # here: solving needs the strategies
 
         return solve_sums(self, values, post, known)
 
     def matrix(self) -> Any:
-        """Return the measured rows as a sparse matrix over the cells, refused beyond 10^6 non-zeros."""
-        from scipy.sparse import coo_array, vstack
-
-        size = self.domain.size
-        if size * len(self.totals) > MAX_NONZEROS:
-            many = size * len(self.totals)
-            fix = "plan fewer cells to look at it."
-            raise DomainTooLargeError("the strategy's matrix", many, MAX_NONZEROS, fix=fix)
-        groups = self._cells.labels()
-        kept = np.flatnonzero(groups >= 0)
-        codes = dict(
-            zip(self.domain.columns, np.unravel_index(kept, self.domain.shape), strict=True)
-            if self.domain.columns
-            else ()
-        )
-        parts = []
-        for total in self.totals:
-            weights = np.ones(len(kept), dtype=np.int64)
-            if isinstance(total, Total):
-                weights = total.lattice.weights()[codes[total.lattice.attribute.name]]
-            parts.append(coo_array((weights, (groups[kept], kept)), shape=(self.tally.size, size)))
-        found = vstack(parts, format="csr")
+        found = every_column(self, self.domain, self.domain.size * len(self.totals))
         found.eliminate_zeros()
         return found
 
@@ -299,7 +266,7 @@ class NoisySums(OneRound):
         return columns_from(entries, len(self.scales))
 
     def _all_rows(self, column: SummedColumn) -> bool:
-        """Tell whether a column's count is the number of all rows."""
+        """Return whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
 
 

@@ -5,14 +5,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.plan.choose import reread
+from pandas_blowfish.plan.clusters import question as module
 from pandas_blowfish.plan.clusters.counted import SHARE, Counted
-from pandas_blowfish.plan.clusters.question import MAX_TABLE, NAMES, Clustering
+from pandas_blowfish.plan.clusters.grid import GridCounts
+from pandas_blowfish.plan.clusters.question import STRATEGIES, Clustering
 from pandas_blowfish.plan.clusters.sensitivity import MAX_TOTAL
+from pandas_blowfish.plan.clusters.soft import count_parts
+from pandas_blowfish.plan.clusters.synopsis import MAX_TABLE
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 COLOURS = Domain(tuple(integers(name, 0, 255) for name in "rgb"))
@@ -60,7 +65,7 @@ def test_what_was_measured_is_read_again(seed, make_clusters):
     found = make_clusters(draw)
     rows = draw.choice([None, 100])
 
-    for strategy in ("auto", *NAMES):
+    for strategy in ("auto", *(each.name for each in STRATEGIES)):
         try:
             plan = found.policy.plan.kmeans(found.columns, 1, epsilon=HALF, strategy=strategy, rows=rows)
         except ArgumentError:
@@ -135,7 +140,7 @@ def test_tables_stay_small():
     question = policy.plan.kmeans(list("abcd"), 3, rows=10**7).asked[0]
 
     for nodes in ((2, 2, 2, 2), (16, 16, 1, 1), (5, 5, 5, 5)):
-        parts = question._parts(nodes)
+        parts = count_parts(question.space, nodes)
         stops = np.prod([(many - 1) * parts + 1 for many in nodes])
 
         assert parts >= 1
@@ -161,3 +166,28 @@ def test_bins_inside_groups_stay_few():
     found = policy.plan.kmeans(list(domain.columns), 4, strategy="grid", rows=10**6).measurement
 
     assert len(found.scales) < 10**6
+
+
+def test_a_new_synopsis_is_one_line_of_the_list(monkeypatch):
+    """A class from outside the package is planned, compared, released and read again by its name."""
+
+    class Halves(GridCounts):
+        name = "halves"
+
+        @classmethod
+        def propose(cls, setting, *, alone):
+            del alone
+            bins = tuple(min(2, cells) for cells in setting.space.cells)
+            yield cls.build(setting.graph, setting.space, bins, setting.epsilon, 0.5)
+
+    monkeypatch.setattr(module, "STRATEGIES", [*STRATEGIES, Halves])
+    policy = bf.Policy(Domain((integers("x", 0, 99),)))
+    plan = policy.plan.kmeans("x", 2, rows=50, strategy="halves")
+    df = pd.DataFrame({"x": range(50)}).blowfish.protect(policy, epsilon=2)
+
+    found = df.blowfish.kmeans("x", 2, epsilon=1, strategy="halves", name="halves")
+    again = df.blowfish.kmeans("x", 2, epsilon=1, strategy="halves", name="halves")
+
+    assert plan.strategy == found.blowfish.receipt["strategy"] == "halves"
+    assert "halves" in set(policy.plan.kmeans("x", 2, rows=50).candidates["strategy"])
+    pd.testing.assert_frame_equal(found, again)

@@ -9,16 +9,16 @@ from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters import sensitivity as module
-from pandas_blowfish.plan.clusters.question import Clustering
 from pandas_blowfish.plan.clusters.sensitivity import MAX_EDGES, count_moved, hats, stops
 from pandas_blowfish.plan.clusters.soft import Soft
+from pandas_blowfish.plan.clusters.synopsis import Setting
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, integers
 
 
 def soft_of(policy, space, nodes, parts):
     """Return soft bins at epsilon 1."""
-    known = Clustering(space, None)._known(policy)
+    known = Setting(policy, space, Fraction(1)).known
     return Soft.build(policy, space, known, tuple(nodes), parts, Fraction(1))
 
 

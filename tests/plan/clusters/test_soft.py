@@ -8,8 +8,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.clusters.question import Clustering
 from pandas_blowfish.plan.clusters.soft import Soft
+from pandas_blowfish.plan.clusters.synopsis import Setting
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.worst_case import closure_graph
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -17,7 +17,7 @@ from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 def soft_of(policy, space, nodes, parts, epsilon=Fraction(1)):
     """Return soft bins."""
-    return Soft.build(policy, space, Clustering(space, None)._known(policy), tuple(nodes), parts, epsilon)
+    return Soft.build(policy, space, Setting(policy, space, epsilon).known, tuple(nodes), parts, epsilon)
 
 
 @pytest.mark.parametrize("seed", range(40))

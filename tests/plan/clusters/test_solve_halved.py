@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.clusters.adaptive import Adaptive
-from pandas_blowfish.plan.clusters.solve import find_leaves
+from pandas_blowfish.plan.clusters.adaptive import Adaptive, find_leaves
 from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.clusters.whole import PartSums, Whole, pieces
+from pandas_blowfish.plan.clusters.space import find_pieces
+from pandas_blowfish.plan.clusters.whole import PartSums, Whole
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -75,10 +76,10 @@ def test_pieces_follow_the_words_of_the_policy():
     mixed = policy_of(bf.partition([[0, 3], [1, 2], [4, 5, 6, 7]]), 8)
     listed = policy_of(bf.edges([(0, 1), (1, 2), (5, 7)]), 8)
 
-    assert pieces(plan.policy, plan.asked[0].space)[0].tolist() == np.repeat(range(4), 4).tolist()
+    assert find_pieces(plan.policy, plan.asked[0].space)[0].tolist() == np.repeat(range(4), 4).tolist()
     for policy, classes in ((mixed, [0, 1, 1, 0, 2, 2, 2, 2]), (listed, [0, 0, 0, 1, 2, 3, 4, 3])):
         space = policy.plan.kmeans("x", 2, rows=10).asked[0].space
-        assert pieces(policy, space)[0].tolist() == classes
+        assert find_pieces(policy, space)[0].tolist() == classes
 
 
 def test_where_there_are_no_pieces():

@@ -14,7 +14,7 @@ from pandas_blowfish.plan.line.tree import Tree
 def dawa(line_of):
     """Return the strategy on a line of 12 atoms with threshold 2."""
     lined = line_of(12, 2)
-    return Dawa(Tree(lined.asked, lined.line, Fraction(4, 5)))
+    return Dawa(lined.asked, lined.line, Fraction(4, 5))
 
 
 def test_the_budget_is_split(dawa):
@@ -30,16 +30,16 @@ def test_the_budget_is_split(dawa):
 
 def test_nothing_depends_on_rows_before_the_release(dawa):
     """No error is promised and no matrix shown; the rows are the tree's."""
-    counts = np.arange(12)
+    counts, tree = np.arange(12), Tree(dawa.asked, dawa.line, dawa.epsilon)
 
     assert np.isnan(dawa.mse)
     assert np.isnan(dawa.variances).all()
-    assert len(dawa.variances) == len(dawa.tree.variances)
-    assert dawa.apply(counts).tolist() == dawa.tree.apply(counts).tolist()
-    assert len(dawa.scales) == len(dawa.tree.scales)
+    assert len(dawa.variances) == len(tree.variances)
+    assert dawa.apply(counts).tolist() == tree.apply(counts).tolist()
+    assert len(dawa.scales) == len(tree.scales)
     assert set(dawa.scales) == {dawa.bucket_scale, Fraction(0)}
     assert dawa.form == {}
-    assert dawa.tally is dawa.tree.tally
+    assert dawa.tally is tree.tally
     with pytest.raises(ArgumentError, match="no matrix"):
         dawa.matrix()
 
@@ -55,7 +55,7 @@ def test_a_public_column_loses_nothing(line_of):
     """Without edges there is nothing to pay for."""
     lined = line_of(4, None)
 
-    assert Dawa(Tree(lined.asked, lined.line, Fraction(1))).loss == 0
+    assert Dawa(lined.asked, lined.line, Fraction(1)).loss == 0
 
 
 def test_it_is_planned_by_name_only(line_of):

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.runs import Nested
 
@@ -17,13 +16,6 @@ def _noisy(nested, lined, draw):
     exact = np.array([scale == 0 for scale in nested.scales])
     noise = np.array([draw.randint(-5, 5) for _ in exact], dtype=np.int64)
     return nested.apply(bins) + np.where(exact, 0, noise)
-
-
-def _estimate(nested, values):
-    rows, totals, shared = nested.split(values)
-    if nested.layout.mirrored:
-        totals = totals[:, ::-1]
-    return estimate(nested.nest, nested.family_variances, rows, totals, shared)
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -38,7 +30,7 @@ def test_equals_dense_least_squares(seed, make_lined, make_layout, by_dense_bins
         return
     values = _noisy(nested, lined, draw)
 
-    fast = lined.asked.answers(_estimate(nested, values))
+    fast = lined.asked.answers(nested.positions(values))
     slow = by_dense_bins(nested, lined.asked).estimator @ values
 
     assert fast == pytest.approx(slow, rel=1e-6, abs=1e-6)
@@ -50,7 +42,7 @@ def test_without_noise_the_counts_come_back(line_of):
     nested = Nested("x", lined.asked, lined.line, Layout(3, (3,)), (1, 2), Fraction(1))
     _, bins = lined.counts(random.Random(1))
 
-    found = _estimate(nested, nested.apply(bins))
+    found = nested.positions(nested.apply(bins))
 
     assert found[0] == pytest.approx(np.append(0, np.cumsum(bins)))
 
@@ -61,6 +53,6 @@ def test_a_hundred_thousand_atoms_take_no_matrix(line_of):
     nested = Nested("x", lined.asked, lined.line, Layout(16, (4, 4)), (3, 2, 1), Fraction(1))
     bins = np.arange(100_000) % 7
 
-    found = _estimate(nested, nested.apply(bins))
+    found = nested.positions(nested.apply(bins))
 
     assert found[0] == pytest.approx(np.append(0, np.cumsum(bins)))

@@ -150,7 +150,7 @@ def test_a_period_shows_every_pattern(theta, layout, line_of, monkeypatch):
     part = Nest(line, layout)
 
     found = part.patterns()
-    monkeypatch.setattr(Nest, "_telling", lambda self: self.line.between)
+    monkeypatch.setattr(Nest, "_deciding", lambda self: self.line.between)
 
     assert found.tolist() == Nest(line, layout).patterns().tolist()
 

@@ -3,7 +3,6 @@
 import random
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from pandas_blowfish.errors import DomainTooLargeError
@@ -86,18 +85,6 @@ def test_the_proof_says_what_is_measured(line_of):
     nothing = line_of(8, None)
     free = Nested("nested", nothing.asked, nothing.line, Layout(None, ()), (), Fraction(1))
     assert "cost nothing" in free.proof
-
-
-def test_split_undoes_measured(line_of):
-    """The noisy rows by line, and the exact totals, come back from the flat values."""
-    lined = line_of(6, 1)
-    nested = Nested("nested", lined.asked, lined.line, Layout(1), (1,), Fraction(1))
-
-    rows, totals, shared = nested.split(nested.apply(np.arange(6)))
-
-    assert rows.tolist() == [[0, 1, 3, 6, 10]]
-    assert totals.tolist() == [[15]]
-    assert shared.tolist() == []
 
 
 def test_a_matrix_too_large_is_refused(line_of):

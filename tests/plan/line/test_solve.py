@@ -8,7 +8,7 @@ import pytest
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.line import solve as module
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.solve import _pinned, _positions, condition_on, steady_inverse
+from pandas_blowfish.plan.line.solve import _pinned, condition_on, steady_inverse
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.shape.system import System
 
@@ -32,7 +32,7 @@ def test_equals_dense_conditioning(seed, line_of, make_layout, by_dense_bins):
     lined = line_of(size, draw.choice([0, 1, 3]))
     made = _made(draw, lined, make_layout)
     values = np.array([draw.randint(-9, 30) for _ in range(len(made.scales))])
-    positions = _pinned(made.line, _positions(made, values))
+    positions = _pinned(made.line, made.positions(values))
     groups = draw.randint(1, size)
     labels = np.array([draw.randint(-1, groups - 1) for _ in range(size)])
     system = System.build([Family(labels, np.array([draw.randint(0, 30) for _ in range(groups)]))], size)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
-from pandas_blowfish.plan.line.solve import from_buckets, from_tree
 from pandas_blowfish.plan.line.tree import Tree
 
 
@@ -23,7 +22,7 @@ def test_equals_dense_least_squares(seed, make_lined, by_dense_bins):
     noise = np.array([draw.randint(-5, 5) for _ in tree.scales], dtype=np.int64)
     values = tree.apply(bins) + np.where([scale == 0 for scale in tree.scales], 0, noise)
 
-    fast = lined.asked.answers(from_tree(tree, values))
+    fast = lined.asked.answers(tree.positions(values))
     slow = by_dense_bins(tree, lined.asked).estimator @ values
 
     assert fast == pytest.approx(slow, rel=1e-6, abs=1e-6)
@@ -37,10 +36,12 @@ def test_buckets_of_one_are_the_tree(seed, make_lined):
     tree = Tree(lined.asked, lined.line, Fraction(1))
     values = tree.apply(lined.counts(draw)[1])
 
-    assert from_buckets(Dawa(tree), values) == pytest.approx(from_tree(tree, values))
+    assert Dawa(tree.asked, tree.line, tree.epsilon).positions(values) == pytest.approx(
+        tree.positions(values)
+    )
 
 
-def test_a_bucket_is_dealt_out_evenly(line_of):
+def test_a_bucket_is_distributed_evenly(line_of):
     """On a line of threshold 1 the sums are prefixes, or suffixes, and a bucket's are equal."""
     lined = line_of(6, 1)
     tree = Tree(lined.asked, lined.line, Fraction(1))
@@ -50,9 +51,9 @@ def test_a_bucket_is_dealt_out_evenly(line_of):
     values[0], values[1] = sums[0] + sums[1], CONTINUES
     values[2], values[3:5] = sums[2:5].sum(), CONTINUES
 
-    found = from_buckets(Dawa(tree), values)
+    found = Dawa(tree.asked, tree.line, tree.epsilon).positions(values)
 
     wanted = np.concatenate([[sums[:2].mean()] * 2, [sums[2:5].mean()] * 3])
-    dealt = from_tree(tree, np.concatenate([wanted, even[len(sums) :]]))
+    dealt = tree.positions(np.concatenate([wanted, even[len(sums) :]]))
     assert found == pytest.approx(dealt)
     assert found[0, -1] == 10

@@ -1,0 +1,83 @@
+"""What remains to people in each part of a policy, by declared values. Never sees rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.books.part_sums import REST, Part, Sums
+from pandas_blowfish.facts.later import policy_from
+from pandas_blowfish.policy.graph.records import Block
+from pandas_blowfish.policy.policy import Policy
+
+ELSEWHERE = "elsewhere"
+MOST_VALUES = 3  # of a component that are named; more are counted
+
+
+def list_parts(sums: Sums, total: Fraction, policy: str | None) -> pd.DataFrame:
+    """Return one row for each combination of parts: `spent`, `remaining`, and the parts as the index.
+
+    Args:
+        sums: What people have lost.
+        total: What they may lose.
+        policy: The policy as the ledger has it; without it components are named by their first cells.
+    """
+    stated = None if policy is None else policy_from(policy, ())
+    names = {block: _names(stated, block, cells) for block, cells in sums.named.items()}
+    whole = [len(cells) > _count(stated, block) for block, cells in sums.named.items()]
+    kept = [
+        place
+        for place in sums.places
+        if not any(cell == REST and all_named for cell, all_named in zip(place, whole, strict=True))
+    ]
+    rows = [
+        tuple(names[block][cell] for block, cell in zip(sums.named, place, strict=True)) for place in kept
+    ]
+    lost = [sums.everyone + sums.places[place] for place in kept]
+    index = pd.MultiIndex.from_tuples(rows, names=list(sums.named)) if sums.named else pd.Index(["everyone"])
+    if len(sums.named) == 1:
+        index = index.get_level_values(0)
+    table = pd.DataFrame({"spent": lost, "remaining": [total - each for each in lost]}, index, dtype=object)
+    return table.rename_axis("part") if not sums.named else table
+
+
+def _count(policy: Policy | None, key: str) -> float:
+    """Return how many components a block has."""
+    block = _block(policy, key)
+    return math.inf if block is None else int(block.graph.components.max(initial=-1)) + 1
+
+
+def describe_part(policy: Policy, part: Part) -> dict[str, list[str]]:
+    """Return a part by declared values, for people to read."""
+    found = {key: _names(policy, key, cells) for key, cells in part.items()}
+    return {key: list(names.values()) for key, names in found.items()}
+
+
+def _names(policy: Policy | None, key: str, cells: Sequence[int]) -> dict[int, str]:
+    """Return what each component of a block is called: its values, or some of many."""
+    block = _block(policy, key)
+    return {cell: ELSEWHERE if cell == REST else _name(policy, block, cell) for cell in cells}
+
+
+def _block(policy: Policy | None, key: str) -> Block | None:
+    blocks = () if policy is None else policy.graph.blocks
+    return next((block for block in blocks if ", ".join(block.columns) == key), None)
+
+
+def _name(policy: Policy | None, block: Block | None, cell: int) -> str:
+    if policy is None or block is None:
+        return f"cell {cell:,}"
+    components = block.graph.components
+    inside = np.flatnonzero(components == components[cell])
+    codes = np.unravel_index(inside[:MOST_VALUES], block.sizes)
+    labels = [policy.domain[column].index() for column in block.columns]
+    values = [
+        ", ".join(str(own[code]) for own, code in zip(labels, each, strict=True))
+        for each in zip(*codes, strict=True)
+    ]
+    more = len(inside) - len(values)
+    return " | ".join(values) + (f" and {more:,} more" if more else "")
