@@ -49,7 +49,8 @@ from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Tables
+from pandas_blowfish.table_set import Tables
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
 from pandas_blowfish.verbs import Verbs, specialise
 
 TAKEN = (

@@ -102,6 +102,17 @@ class UndeclaredColumnError(BlowfishError, KeyError):
         super().__init__(_message(f"column {column!r} has no declared domain.", ", ".join(declared), fix))
 
 
+class UnknownTableError(BlowfishError, KeyError):
+    """A release of several tables was asked for one that it does not have."""
+
+    def __init__(self, columns: object, tables: Sequence[Sequence[str]]) -> None:
+        self.columns, self.tables = columns, [tuple(each) for each in tables]
+        known = [", ".join(map(repr, each)) for each in tables[:12]]
+        known += [f"{len(tables) - 12:,} more"] if len(tables) > 12 else []
+        fix = "name the columns of a table that was asked for, in any order."
+        super().__init__(_message(f"this release has no table of {columns!r}.", "; ".join(known), fix))
+
+
 class UnboundedColumnError(BlowfishError, ValueError):
     """A query needs the cells of a column that declares no bounds."""
 

@@ -42,4 +42,3 @@ Bins: TypeAlias = int | Edges | Mapping[str, Any]  # how many, edges, {name: val
 Bounds: TypeAlias = Sequence[tuple[Any, Any] | Sequence[Any]] | Literal["all"]  # (low, high), or a box
 Shares: TypeAlias = Number | Sequence[Number] | pd.Index | np.ndarray[Any, Any]
 Inside: TypeAlias = Literal["linear", "lower", "midpoint", "higher"]  # of the bin that holds a quantile
-Tables: TypeAlias = dict[tuple[str, ...], pd.DataFrame]  # several marginals, by their columns

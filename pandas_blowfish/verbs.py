@@ -211,8 +211,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
         """Release tables of counts over one or several sets of columns, in one charge.
 
         Args:
-            columns: A list of columns: one table, as a frame. A list of such lists: a dict of frames, keyed
-                by tuples of columns, that agree with each other on every shared part.
+            columns: A list of columns: one table, as a frame. A list of such lists: a dict of frames that
+                agree with each other on every shared part, each found by its columns in any order.
             epsilon: What the release may cost.
             order: Asks for all tables of that many of the columns.
             strategy: "auto" finds the tables to measure and their noise that make the mean squared error over

@@ -183,38 +183,8 @@ class Plan:
 
     @cached_property
     def part(self) -> Part:
-        """Return which components of blocks of columns a release looks at; of blocks left out all.
-
-        All people see a release wherever public facts, secret totals or chains tie different parts together.
-
-        Examples:
-            >>> import pandas_blowfish as bf
-            >>> plan = bf.datasets.patients_policy().plan
-            >>> plan.where("region in ['north', 'west']").hist("age").part.form
-            {'region': [0, 3]}
-            >>> plan.hist("age").part.form
-            {}
-
-        Proof note:
-            Requires: no fact is touched, nothing is promised about more than one record.
-            Ensures:  a record outside the part changes no query row, wherever an edge moves it, and where
-                      presence is secret also by coming or going.
-            Because:  an edge stays in one component of each block (of a product of graphs these are the
-                      products), and cells of components that are not listed have columns of zeros: the filter
-                      leaves them out, or every query row does.
-            Checked:  tests/kernel/test_check.py::test_nobody_outside_a_part_changes_a_query_row,
-                      tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
-        """
-        tied = self.price.touched or self.policy.aggregates or self.policy.chain is not None
-        if tied or not self.cost or not self.measurement.own_noise:
-            return EVERYONE
-        sides = []
-        for key, block, components in split_blocks(self.price.policy.graph, self.domain.columns):
-            many = int(components.max()) + 1
-            seen = np.bincount(components[find_seen(self.measurement, block)], minlength=many) > 0
-            if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
-                sides.append(Side(key, block, components, seen))
-        return Part(tuple(sides))
+        """Return which components of blocks of columns a release looks at; of blocks left out all."""
+        return find_part(self)
 
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
@@ -309,3 +279,38 @@ class Plan:
     def _repr_html_(self) -> str:
         proof = markup.fold("Why this keeps the promise", markup.paragraph(self.proof))
         return markup.card("Plan", markup.facts_table(self.facts()), proof)
+
+
+def find_part(plan: Plan) -> Part:
+    """Return which components of blocks of columns a release looks at; of blocks left out all.
+
+    All people see a release wherever public facts, secret totals or chains tie different parts together.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> plan = bf.datasets.patients_policy().plan
+        >>> plan.where("region in ['north', 'west']").hist("age").part.form
+        {'region': [0, 3]}
+        >>> plan.hist("age").part.form
+        {}
+
+    Proof note:
+        Requires: no fact is touched, nothing is promised about more than one record.
+        Ensures:  a record outside the part changes no query row, wherever an edge moves it, and where
+                  presence is secret also by coming or going.
+        Because:  an edge stays in one component of each block (of a product of graphs these are the
+                  products), and cells of components that are not listed have columns of zeros: the filter
+                  leaves them out, or every query row does.
+        Checked:  tests/kernel/test_check.py::test_nobody_outside_a_part_changes_a_query_row,
+                  tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
+    """
+    tied = plan.price.touched or plan.policy.aggregates or plan.policy.chain is not None
+    if tied or not plan.cost or not plan.measurement.own_noise:
+        return EVERYONE
+    sides = []
+    for key, block, components in split_blocks(plan.price.policy.graph, plan.domain.columns):
+        many = int(components.max()) + 1
+        seen = np.bincount(components[find_seen(plan.measurement, block)], minlength=many) > 0
+        if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
+            sides.append(Side(key, block, components, seen))
+    return Part(tuple(sides))

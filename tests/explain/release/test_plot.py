@@ -90,6 +90,24 @@ def test_hist_draws_counts_and_intervals(asked, axes):
     assert axes.texts[0].get_text().startswith("epsilon 1, 90% intervals, typically \N{PLUS-MINUS SIGN} ")
 
 
+def test_the_name_is_the_title_and_the_call_a_footnote(asked):
+    """Beneath the axis and its label, in small letters; without a name the call is the title."""
+    from matplotlib.figure import Figure
+
+    axes = Figure(layout="constrained").subplots()
+    release = asked.hist("grade", epsilon=1, name="Grades, by $ and name")
+
+    release.blowfish.plot(ax=axes)
+    axes.figure.draw_without_rendering()
+
+    assert axes.get_title(loc="left") == r"Grades, by \$ and name"
+    (foot,) = [text for text in axes.texts if text.get_text() == "hist('grade')"]
+    assert foot.get_window_extent().y1 <= axes.xaxis.label.get_window_extent().y0
+    assert foot.get_window_extent().y0 >= 0
+    free = release.blowfish.cumhist().blowfish.plot(ax=axes.figure.add_subplot())
+    assert any(text.get_text() == "hist('grade').cumhist()" for text in free.texts)
+
+
 def test_groups_stand_side_by_side(asked, axes):
     """Each group has its colour and its name, and no two bars overlap."""
     release = asked.groupby("sex").hist("grade", epsilon=1)
