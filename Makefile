@@ -31,6 +31,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/boxes.py
 	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/pufferfish.py
 	$(BIN)/python benchmarks/kmeans.py

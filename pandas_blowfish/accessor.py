@@ -50,7 +50,7 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
 from pandas_blowfish.verbs import Verbs, call_error, check_call, specialise
 
 TAKEN = (
@@ -314,13 +314,14 @@ class ReleasedFrame(BlowfishAccessor):
         return free.cumhist_again(self._frame)
 
     @_free
-    def quantile(self, q: Shares = 0.5) -> pd.DataFrame:
+    def quantile(self, q: Shares = 0.5, *, interpolation: Inside = "linear") -> pd.DataFrame:
         """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
 
         Args:
             q: A share between 0 and 1, or several; the median by default.
+            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
         """
-        return free.quantile_again(self._frame, q)
+        return free.quantile_again(self._frame, q, interpolation)
 
     @_free
     def range(self, bounds: Bounds) -> pd.DataFrame:

@@ -25,6 +25,8 @@ from pandas_blowfish.books.receipt import (
 )
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
@@ -148,16 +150,17 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
-    exact are covered with this probability over both kinds of answers. There are two exceptions.
-    Quantiles have `widest` released errors around the released value, which are about the noise in the
-    counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
-    cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or many small
-    counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows there are.
+    exact are covered with this probability over both kinds of answers. Quantiles have the whole cells that
+    the noisy counts leave possible (`cell_bounds`), at the next of ten levels from 0.5 to 0.9999 that their
+    receipt states, beyond it all cells. There is one exception. Sizes of a `kmeans` are about the noise in
+    the bins of a cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or
+    many small counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows
+    there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
-        Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
+        Ensures:  P(low <= true count <= high) >= level for each row, with this exception.
         Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
                   (`reach_of_sum`); of an estimate t is `widest` standard errors. Truth lies between 0
                   and the public number of rows, so what is impossible is cut off, and an estimate
@@ -191,7 +194,7 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
     if facts["verb"] == "quantile":
-        return _around(facts, value, frame["std"], level)
+        return _around(facts, value, level)
     std = frame["std"].to_numpy(dtype=float)
     if is_shifted(facts):
         return _shifted_bounds(facts, value.to_numpy(dtype=float), std, level)
@@ -313,21 +316,52 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _around(facts: Facts, value: pd.Series[Any], std: pd.Series[Any], level: Any) -> tuple[Any, Any]:
-    """Return a quantile's bounds in its own units, within the declared ones."""
-    if isinstance(value.dtype, pd.CategoricalDtype):
-        raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
-    if not pd.api.types.is_numeric_dtype(std.dtype) and std.dtype.kind != "m":
+def label_text(label: Any) -> str:
+    """Return the name under which a receipt keeps what belongs to one answer, whatever stores its label.
+
+    Examples:
+        >>> label_text(("F", np.float64(0.5))), label_text(0.5)
+        ("('F', 0.5)", '0.5')
+    """
+    parts = label if isinstance(label, tuple) else (label,)
+    plain = tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+    return repr(plain if isinstance(label, tuple) else plain[0])
+
+
+def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
+    """Return where the cells begin and end that may hold a quantile, at the next level that is stated."""
+    if "cell_bounds" not in facts:
+        raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
+    reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]
+    stated = [facts["cell_bounds"].get(label_text(label)) for label in value.index]
+    if reached:
+        pairs = [None if text is None else text.split()[2 * reached[0] :][:2] for text in stated]
+    else:  # beyond the last
+        whole = [str(facts["smallest_value"]), str(facts["largest_value"])]
+        pairs = [None if text is None else whole for text in stated]
+    low, high = (
+        _values_like(value, [None if pair is None else pair[end] for pair in pairs]) for end in (0, 1)
+    )
+    slack: Any = pd.Timedelta(seconds=1) if value.dtype.kind == "M" else 0
+    if not isinstance(value.dtype, pd.CategoricalDtype):
+        slack = slack or 1e-9 * (1 + value.abs())
+        low_enough, high_enough = value >= low - slack, value <= high + slack
+    else:
+        low_enough, high_enough = value.cat.codes >= low.cat.codes, value.cat.codes <= high.cat.codes
+    if not (value.isna() | (low_enough & high_enough)).all():
         raise FrameError("these are not the values that were released", fix="ask the release itself.")
-    width: Any = widest(level) * std
-    if pd.api.types.is_datetime64_any_dtype(value.dtype):
-        step = width.fillna(pd.Timedelta(0))
-        least, most = (np.datetime64(int(facts[end]), "ns") for end in ("smallest_value", "largest_value"))
+    return low, high
+
+
+def _values_like(value: pd.Series[Any], texts: list[str | None]) -> pd.Series[Any]:
+    """Return places as receipts write them as values of a column; None is missing."""
+    if isinstance(value.dtype, pd.CategoricalDtype):
+        codes = [-1 if text is None else int(float(text)) for text in texts]
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=value.dtype), index=value.index)
+    if value.dtype.kind == "M":
+        stamps = pd.DatetimeIndex([pd.NaT if text is None else pd.Timestamp(int(text)) for text in texts])
         zone = value.dt.tz
-        plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
-        ends: list[Any] = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
-        if zone is None:
-            return ends[0], ends[1]
-        return tuple(end.dt.tz_localize("UTC").dt.tz_convert(zone) for end in ends)
-    least, most = facts["smallest_value"], facts["largest_value"]
-    return (value - width).clip(lower=least), (value + width).clip(upper=most)
+        stamps = stamps.as_unit("ns") if zone is None else stamps.tz_localize("UTC").tz_convert(zone)
+        return pd.Series(stamps, index=value.index)
+    numbers = [np.nan if text is None else float(text) for text in texts]
+    return pd.Series(numbers, index=value.index, dtype="float64")

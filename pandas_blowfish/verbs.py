@@ -15,7 +15,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.errors import ArgumentTypeError
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
 Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
 Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
@@ -130,6 +130,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
         q: Shares = 0.5,
         *,
         epsilon: Epsilon,
+        interpolation: Inside = "linear",
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
@@ -140,13 +141,16 @@ class Verbs(ABC, Generic[Answer, Answers]):
             column: A column of numbers, datetimes or ordered categories.
             q: A share between 0 and 1, or several.
             epsilon: What the release may cost.
+            interpolation: Which value of the bin it lies in: "linear" as if rows were spread evenly, "lower"
+                where values are multiples of the step, "midpoint" or "higher".
             strategy: "auto", or the name of what to measure, as for `cumhist`.
             post: True to read the shares off counts that never fall; False off the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
-            far it moves when the cumulative count there is off by its standard error.
+            far it moves when the cumulative count there is off by its standard error, and where in its bin
+            it may be. `interval()` holds the whole bin.
         """
         return self._ask("quantile", locals())
 

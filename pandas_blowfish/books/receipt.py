@@ -164,12 +164,14 @@ def _covariance(value: Any) -> bool:
     return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(_text(key) and _text(each) for key, each in value.items())
-
-
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        _text(key) and _text(each) and len(each) <= MAX_DIGITS for key, each in value.items()
+    )
 
 
 OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
@@ -199,7 +201,7 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance"),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -239,6 +241,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
+    "cell_bounds": (_texts, "numbers by label, as text"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

@@ -30,7 +30,7 @@ from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean,
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 from pandas_blowfish.verbs import Verbs, specialise
 
 
@@ -137,8 +137,9 @@ class Planner(Verbs[Plan, Plan]):
                  name: str | None = None) -> Plan: ...
         def cumhist(self, column: str, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                     post: bool = True, name: str | None = None) -> Plan: ...
-        def quantile(self, column: str, q: Shares = 0.5, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
-                     post: bool = True, name: str | None = None) -> Plan: ...
+        def quantile(self, column: str, q: Shares = 0.5, *, epsilon: Epsilon = 1,
+                     interpolation: Inside = "linear", strategy: Strategy = "auto", post: bool = True,
+                     name: str | None = None) -> Plan: ...
         def range(self, columns: Columns, bounds: Bounds, *, epsilon: Epsilon = 1,
                   strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         def marginal(self, columns: Columns | Sequence[Columns], *, epsilon: Epsilon = 1,

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph, wider_line
-from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
-from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.line.variance import Spread, estimate
 from pandas_blowfish.plan.loss import EXACT, WorstCase
 from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import spread_runs

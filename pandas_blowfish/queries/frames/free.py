@@ -18,19 +18,12 @@ from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.ordered_column import listed_bounds
-from pandas_blowfish.queries.quantile import frame_of, shares_of
+from pandas_blowfish.queries.quantile import RISING, curves_of, frame_of, inside_of, shares_of
 from pandas_blowfish.release import Facts, count_columns, facts_of, is_shifted, unshaped_of, with_receipt
 
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
 MOST_CELLS = 1_400  # whose every range, a million, can be listed
-RISING = (
-    "exact",
-    "identity",
-    "ordered",
-    "ordered_hierarchical",
-    "hierarchical",
-)  # errors of sums never exceed these
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +199,15 @@ def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
     return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({text})")
 
 
-def quantile_again(release: pd.DataFrame, q: Any) -> pd.DataFrame:
+def quantile_again(release: pd.DataFrame, q: Any, interpolation: Any = "linear") -> pd.DataFrame:
     """Return the quantiles that a release determines."""
-    lines, shares = lines_of(release), shares_of(q)
+    lines, shares, inside = lines_of(release), shares_of(q), inside_of(interpolation)
     facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
-    return frame_of(lines.positions, lines.spread, lines.cells, lines.groups, shares, facts)
+    rest, ends = None, np.arange(len(lines.cells) + 1)
+    if lines.is_exact or (not lines.summed and facts["strategy"] in RISING[:2]):
+        rest = lines.errors(ends, np.full(len(ends), ends[-1]))
+    curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
+    return frame_of(curves, lines.cells, lines.groups, shares, facts, inside)
 
 
 def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], derived: str) -> pd.DataFrame:

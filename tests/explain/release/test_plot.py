@@ -200,13 +200,14 @@ def test_quantiles_are_points(asked, axes, column):
 
 
 def test_quantiles_of_groups_and_of_categories(asked, axes):
-    """Groups stand a little apart; categories have names and no whiskers, and the note says why."""
+    """Groups stand a little apart; categories have names, and whiskers from one to another."""
     asked.groupby("sex").quantile("grade", [0.2, 0.5], epsilon=1).blowfish.plot(ax=axes)
 
     assert [text.get_text() for text in axes.get_yticklabels()] == GRADES
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["F", "M"]
     assert axes.get_ylabel() == "grade"
-    assert "no error bars: categories have no distances" in axes.texts[-1].get_text()
+    assert "95% intervals" in axes.texts[-1].get_text()
+    assert all(np.isin(each[:, :, 1], range(3)).all() for each in _whiskers(axes) if each.size)
 
 
 def test_more_questions_keep_their_column(asked, axes):
