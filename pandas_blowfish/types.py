@@ -22,6 +22,7 @@ Strategy: TypeAlias = (
         "hierarchical",
         "haar",
         "tree",
+        "inward",
         "mesh",
         "residual",
         "even",

@@ -214,9 +214,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
             order: Asks for all tables of that many of the columns.
             strategy: "auto" finds the tables to measure and their noise that make the mean squared error over
                 all counts least; "even" measures just those asked for, all alike; "joint" one over all.
-            post: True for tables that agree (a single one is also made non-negative), "nonnegative" for
-                tables that agree and are not negative, which lifts small counts a little; False for the
-                unbiased ones.
+            post: True (or "nonnegative") for tables that agree and are not negative, which lifts empty
+                cells a little; "signed" for several that agree and may be negative; False for unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
         """
         return self._ask("marginal", locals())

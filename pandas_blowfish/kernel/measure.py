@@ -84,7 +84,7 @@ def measure(
         return kept
     if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
-    check = Check.of(policy_of(dataset), plan)
+    check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}

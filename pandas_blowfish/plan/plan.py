@@ -20,7 +20,7 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
-from pandas_blowfish.plan.price import Price
+from pandas_blowfish.plan.price import Price, describe_missing
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.query_rows import find_seen
 from pandas_blowfish.plan.scales import Scales
@@ -47,7 +47,7 @@ class Plan:
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
         price: What public facts cost: what one moved record may do, and how many move.
-        again: Plans the same question at another epsilon.
+        again: Plans the same question at another epsilon, or for a public number of rows besides.
     """
 
     policy: Policy
@@ -58,7 +58,7 @@ class Plan:
     asked: tuple[Question, ...]
     way: int
     price: Price
-    again: Callable[[Fraction], Plan]
+    again: Callable[..., Plan]
 
     @classmethod
     def require(cls, policy: Policy) -> None:
@@ -190,6 +190,10 @@ class Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
         return self.again(epsilon_of(epsilon))
 
+    def with_rows(self, rows: int | None) -> Plan:
+        """Return the plan for a table of so many rows, a public number: facts move no more records."""
+        return self if self.price.cap(rows) is self.price else self.again(self.epsilon, rows=rows)
+
     def epsilon_for(self, rmse: Any = None, *, std: Any = None, distortion: Any = None) -> Fraction:
         """Return the smallest short decimal epsilon at which this question is planned accurately enough.
 
@@ -245,6 +249,7 @@ class Plan:
             "typical error": self._typical(),
             "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
+            **({"missing values": lost} if (lost := describe_missing(self)) else {}),
             **({"public facts": self.price.describe()} if self.policy.constraints else {}),
         }
 

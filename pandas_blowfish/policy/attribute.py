@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
 from pandas_blowfish.exact.instant import from_ns, span_text, stamp_index, to_ns
+from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import exact, number
 
 MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
@@ -45,7 +46,7 @@ class Attribute(ABC):
     @property
     @abstractmethod
     def ordered(self) -> bool:
-        """Tell whether cell order means something."""
+        """Return whether cell order means something."""
 
     @property
     def size(self) -> int:
@@ -91,7 +92,7 @@ class Attribute(ABC):
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether one value is a null, however it is written: None, NaN, NA, NaT.
+    """Return whether one value is a null, however it is written: None, NaN, NA, NaT.
 
     Examples:
         >>> [is_missing(value) for value in (None, float("nan"), pd.NA, pd.NaT, Decimal("sNaN"), "nan")]
@@ -151,12 +152,12 @@ class Values(Attribute):
 
     @property
     def numeric(self) -> bool:
-        """Tell whether distances between values mean something."""
+        """Return whether distances between values mean something."""
         return self.kind in ("integer", "float", "datetime")
 
     @property
     def ordered(self) -> bool:
-        """Tell whether values rise in the order declared, or are an ordered category."""
+        """Return whether values rise in the order declared, or are an ordered category."""
         return self.ranked or self.kind == "bool" or (self.numeric and self._rising)
 
     @cached_property
@@ -253,7 +254,7 @@ class Grid(Attribute):
 
     @property
     def single(self) -> bool:
-        """Tell whether each cell is one whole number."""
+        """Return whether each cell is one whole number."""
         return self.kind == "integer" and self.step == 1
 
     def lows(self, count: int | None = None) -> NDArray[Any]:
@@ -382,8 +383,28 @@ class Unbounded(Attribute):
         return "any positive number" if self.log else "any number"
 
 
+def cell_of(attribute: Attribute, value: Any) -> int | None:
+    """Return the number of a value's cell, None for a missing one, or raise where it is none of the column.
+
+    Examples:
+        >>> cell_of(Unbounded("price", "float", False, Fraction(1, 10), log=True), 20)
+        29
+    """
+    if attribute.nullable and is_missing(value):
+        return None
+    if not isinstance(attribute, Unbounded):
+        return attribute.code(value)
+    try:
+        place = Fraction(to_ns(value, None)) if attribute.kind == "datetime" else exact(value, attribute.name)
+    except ArgumentError:
+        raise attribute.refuse(value) from None
+    if (attribute.kind == "integer" and place.denominator != 1) or (attribute.log and place <= 0):
+        raise attribute.refuse(value)
+    return log_cell(place, attribute.step) if attribute.log else (place / attribute.step).__floor__()
+
+
 def half_open(attribute: Attribute) -> bool:
-    """Tell whether ranges are [low, high) on cell edges, and not inclusive values."""
+    """Return whether ranges are [low, high) on cell edges, and not inclusive values."""
     return isinstance(attribute, Grid) and attribute.kind != "integer"
 
 

@@ -78,7 +78,7 @@ VERBS = {
     "cumhist": Verb(plan_cumhist, cumulative),
     "quantile": Verb(plan_quantile, quantile_frame),
     "range": Verb(plan_range),
-    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("nonnegative",)),
+    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("signed", "nonnegative")),
     "workload": Verb(plan_workload),
     "count": Verb(_plan_count),
     "sum": Verb(plan_sum, total_frame),
@@ -107,7 +107,8 @@ def plan_verb(
     elif "rows" in asked and asked["rows"] is None:
         asked["rows"] = known
     plan: Plan | WeakerPlan = VERBS[verb].plan(policy=policy, scope=scope, **asked)
-    return plan
+    stated = known if verb == "kmeans" else asked.get("rows", known)  # those of kmeans may be a guess
+    return plan.with_rows(stated) if isinstance(plan, Plan) else plan
 
 
 @specialise(Plan, Plan, epsilon=1)

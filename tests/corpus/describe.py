@@ -102,6 +102,7 @@ def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:
     """Return a recorded release, or several, with its receipt's parts where receipts state them today.
 
     The verb of logarithms was left out, for it was wrong: it is the one that the recorded query begins with.
+    Several marginals were signed.
     """
     if "receipt" not in release:
         return {key: in_todays_words(each) for key, each in release.items()}
@@ -110,6 +111,8 @@ def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:
         *outer, name = RENAMED.get(key, (key,))
         (receipt.setdefault(outer[0], {}) if outer else receipt)[name] = value
     receipt.setdefault("verb", re.search(r"(\w+)\([^()]*\)$", receipt["query"])[1])  # type: ignore[index]
+    if "table" in receipt and receipt["post"] is True:
+        receipt["post"] = "signed"
     return {**release, "receipt": receipt}
 
 

@@ -19,7 +19,7 @@ from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDE
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
-from pandas_blowfish.plan.line.tree import Tree
+from pandas_blowfish.plan.line.tree import Inward, Tree
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
@@ -66,7 +66,7 @@ class RunsBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
-STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Dawa]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Dawa]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Noisy counts made non-negative, monotone and equal to known sums: post-processing. Never sees rows.
 
 Read `solved.py` (what solving returns), `simplex.py`, `coarse.py` and `monotone.py`, then `system.py` and
-`agree.py`, which move counts as little as possible until their sums are the known ones. `covariance.py` is
-about what is not shaped: how errors of the estimates go together.
+`agree.py`, which move counts as little as possible until their sums are the known ones, and `nonnegative.py`
+for several tables that agree. `covariance.py`: how errors of what is not shaped go together.
 """

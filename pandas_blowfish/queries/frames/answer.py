@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -142,9 +142,21 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _entry_body(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
+    if body["scale"] != str(plan.scale):
+        plan = _as_priced(plan, body)
     if plan.values not in (None, len(measured.values)) or body["scale"] != str(plan.scale):
         raise NameTakenError(dataset.name, str(name), body.get("call"))
     return plan
+
+
+def _as_priced(plan: Plan, body: Mapping[str, Any]) -> Plan:
+    """Return the plan with as many moved records as an entry was charged for: bounds may be lower by now."""
+    own, how, found = plan.measurement.sensitivity, body["measured"], plan.price.found
+    moved = Fraction(body["sensitivity"]) / own if own and plan.price.touched else Fraction(0)
+    if moved.denominator != 1 or not 0 < moved <= found.limit:
+        return plan
+    then = replace(plan.price, bound=replace(found, count=int(moved), why="as it was charged"))
+    return reread(replace(plan, price=then), how["strategy"], how["way"], how["form"])
 
 
 def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
