@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pandas_blowfish.plan.line.tree import Crossing
+from pandas_blowfish.plan.line.variance import Crossing
 
 
 @pytest.mark.parametrize("seed", range(60))
