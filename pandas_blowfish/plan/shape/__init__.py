@@ -2,5 +2,6 @@
 
 Read `solved.py` (what solving returns), `simplex.py`, `coarse.py` and `monotone.py`, then `system.py` and
 `agree.py`, which move counts as little as possible until their sums are the known ones, and `nonnegative.py`
-for several tables that agree. `covariance.py`: how errors of what is not shaped go together.
+for several tables that agree. `covariance.py` is about what is not shaped: how errors of the estimates go
+together.
 """
