@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import (
+    OWN_UNITS,
     TECHNICAL,
     TOTALS,
     read_receipt,
     reading,
     require_parts,
+    show_facts,
     translate,
     write_receipt,
 )
-from pandas_blowfish.errors import FrameError, NotReleasedError
+from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
@@ -41,8 +43,8 @@ PARTS = {  # of a receipt, as its views group them
     "question": ("query", "verb", "columns", "groupby", "table", "derived", "name", "dataset", "answers"),
     "cost": ("epsilon", "spent", "remaining"),
     "noise": (
-        *("noise", "strategy", "sensitivity", "scale", "expected_squared_error", "std_low", "std_high"),
-        *("post", "values_are"),
+        *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
+        *("typical_error", "std_low", "std_high", "post", "values_are"),
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "outside", "facts"),
@@ -60,23 +62,38 @@ class Receipt(dict[str, Any]):
 
     def parts(self) -> dict[str, dict[str, Any]]:
         """Return its facts, grouped as a reader asks: the question, its cost, the noise, ..."""
-        facts = translate(self)
+        return self._grouped(translate(self))
+
+    def show_parts(self) -> dict[str, dict[str, Any]]:
+        """Return `parts` as people read them: decimals, in the columns' own units, typical errors."""
+        with reading():
+            return self._grouped(show_facts(read_receipt(self)))
+
+    @staticmethod
+    def _grouped(facts: dict[str, Any]) -> dict[str, dict[str, Any]]:
         groups = {part: {key: facts[key] for key in keys if key in facts} for part, keys in PARTS.items()}
-        known = {"kind", *TECHNICAL, *(key for keys in PARTS.values() for key in keys)}
+        known = {"kind", "lattice", *TECHNICAL, *(key for keys in PARTS.values() for key in keys)}
         groups["more"] = {str(key): value for key, value in facts.items() if key not in known}
-        groups["technical"] = {key: facts[key] for key in TECHNICAL if key in facts}
+        groups["technical"] = {key: facts[key] for key in ("lattice", *TECHNICAL) if key in facts}
         return {part: stated for part, stated in groups.items() if stated}
 
     def __repr__(self) -> str:
-        lines, parts = ["Receipt"], self.parts()
+        lines, parts = ["Receipt"], self._views()
         width = max((len(markup.one_line(key, 40)) for part in parts.values() for key in part), default=0)
         for part, stated in parts.items():
             shown = {markup.one_line(key, 40).ljust(width): value for key, value in stated.items()}
             lines += [f" {part}", markup.text_facts(shown)]
         return "\n".join(lines)
 
+    def _views(self) -> dict[str, dict[str, Any]]:
+        """Return what a view shows: of an edited receipt its parts as they stand."""
+        try:
+            return self.show_parts()
+        except ReceiptError:
+            return self.parts()
+
     def _repr_html_(self) -> str:
-        parts = self.parts()
+        parts = self._views()
         technical = parts.pop("technical", {})
         tables = [markup.facts_table(stated, part) for part, stated in parts.items()]
         tables += [markup.fold("technical", markup.facts_table(technical))] if technical else []
@@ -153,10 +170,20 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """
     widest(level)  # refuses what is no probability, whatever the frame
     with reading():
-        low, high = _ends(frame, _usable(frame), level)
+        facts = _usable(frame)
+        low, high = _ends(frame, facts, level)
+        if value_of(facts["verb"]) == "count":
+            low, high = _whole_ends(low, high)
         bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
     return bounds
+
+
+def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the whole numbers that an interval of counts begins and ends with, which are all it can hold."""
+    first, last = np.ceil(low - 1e-9) + 0.0, np.floor(high + 1e-9) + 0.0
+    empty = first > last  # no whole number is in it: the next ones are around it
+    return np.where(empty, last, first), np.where(empty, first, last)
 
 
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:

@@ -120,7 +120,8 @@ def find_stored(
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
     binding = with_key(ledger.location, dataset.name, dataset.binding)
-    if stale := find_change(frame, domain, binding, policy_of(dataset, 0).domain):
+    first = policy_of(dataset, 0)
+    if stale := find_change(frame, domain, binding, first.domain, first.chain is not None):
         raise StaleFrameError(dataset.name, stale)
     return None
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.lattice import InUnits, Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.query_rows import every_column
@@ -248,6 +248,9 @@ class Strategy(Round, Protocol):
     def covariance(self) -> dict[str, Any] | None:
         """Return how errors of counts along lines go together, as plain data; None where not known."""
 
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return what is measured in units other than rows, each in its own; nothing for counts."""
+
 
 class OneRound(OwnNoise):
     """What most strategies have in common: one round, their own, whose query rows are known beforehand."""
@@ -310,6 +313,10 @@ class OneRound(OwnNoise):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         del query, rows_public
         return {}
+
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return nothing: what is measured are counts."""
+        return ()
 
 
 class _HasTally(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.markup import data_table, one_line, paragraph
+from pandas_blowfish.markup import cell_name, data_table, one_line, paragraph, short
 from pandas_blowfish.policy.attribute import Unbounded, cell_of
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
 from pandas_blowfish.policy.secret import joins_all, stand_in
@@ -165,7 +165,7 @@ class Odds:
                 f"{START} between two tables, one where this person {one} and one where this person {two},"
             )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
-        bound = f"can change by at most a factor {self.factor_text} (epsilon {self.epsilon}, {steps})"
+        bound = f"can change by at most a factor {self.factor_text} (epsilon {short(self.epsilon)}, {steps})"
         more = f" {self.note}." if self.note else ""
         return f"{start} {bound}, {self.caveat}{more}{self._believed()}"
 
@@ -211,7 +211,7 @@ class OddsTable(tuple[Odds, ...]):
         if not self:
             return ""
         rows = [(each.against, _line(each), each.distance) for each in self]
-        caption = f"How far odds can change, seeing everything released (epsilon {self[0].epsilon})"
+        caption = f"How far odds can change, seeing everything released (epsilon {short(self[0].epsilon)})"
         more = " ".join(dict.fromkeys(f"Factors hold {each.caveat}" for each in self))
         return data_table(("odds of", "at most a factor", "steps apart"), rows, caption, more=more)
 
@@ -377,7 +377,7 @@ def _words(record: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     missing = value is None or (isinstance(value, float) and math.isnan(value))
-    return "missing" if missing else one_line(value, 60)
+    return "missing" if missing else one_line(cell_name(value) if hasattr(value, "normalize") else value, 60)
 
 
 def _percent(share: float) -> str:

@@ -20,6 +20,7 @@ SHORT = 300  # characters of a form that is spelt out
 TOLERANCE = 1e-9
 PASSING = ("time", "hash", "version")  # of a receipt: they differ from one run to the next
 PROSE = ("price_rule", "guarantee", "weaker_release")  # of a receipt: sentences, which may be put otherwise
+ADDED = ("sensitivity_in_units", "scale_in_units")  # to receipts since the corpus was recorded
 RENAMED = {  # what the corpus was recorded with: where a receipt states it today
     "apart": ("weaker_guarantee",),
     "beside": ("weaker_release",),
@@ -95,7 +96,7 @@ def describe_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
     inner = receipt.get("technical", {})
     if inner:
         stated["technical"] = {k: bool(v) if k in PROSE else plain(v) for k, v in inner.items()}
-    return {key: value for key, value in stated.items() if key not in PASSING}
+    return {key: value for key, value in stated.items() if key not in (*PASSING, *ADDED)}
 
 
 def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:

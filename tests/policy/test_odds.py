@@ -111,7 +111,7 @@ def test_one_column_reads_like_a_sentence():
 
     assert said == (
         "Seeing everything released, someone's odds that this person's row has age 34 rather than 37 can "
-        "change by at most a factor 1.11 (epsilon 1/10, 1 step apart), for anyone who does not infer the one "
+        "change by at most a factor 1.11 (epsilon 0.1, 1 step apart), for anyone who does not infer the one "
         "or the other from the rest of this row, or from other rows."
     )
 

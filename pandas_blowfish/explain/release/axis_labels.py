@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.markup import cell_name
 
 LONGEST = 26  # letters of a line of a name
 NARROW = 4  # letters of a line beneath an axis; where fewer fit, names are turned
@@ -167,16 +168,7 @@ def plain(text: str) -> str:
 
 def name_of(value: Any) -> str:
     """Return a cell's or a group's name as a label shows it."""
-    if isinstance(value, tuple):
-        return ", ".join(map(name_of, value))
-    if isinstance(value, pd.Interval):
-        begin, end = ("[" if value.closed_left else "("), ("]" if value.closed_right else ")")
-        return f"{begin}{name_of(value.left)}, {name_of(value.right)}{end}"
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return "missing"
-    if isinstance(value, pd.Timestamp):
-        return f"{value:%Y-%m-%d}" if value == value.normalize() else f"{value:%Y-%m-%d %H:%M}"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return cell_name(value)
 
 
 def _ends(known: pd.Index[Any]) -> tuple[Floats, Floats] | None:

@@ -147,7 +147,7 @@ def _tell(axes: Any, places: Places, drawn: Series, one: Series, *, sideways: bo
     """Write each count at the end of its bar, with its error, so that short error bars are seen too."""
     value, low, high = drawn.value, drawn.low, drawn.high
     ends = np.where(value < 0, *(np.where(np.isnan(x), value, x) for x in (low, high)))
-    text = [words_of(*each) for each in zip(one.value, one.low, one.high, strict=True)]
+    text = [words_of(*each, whole=True) for each in zip(one.value, one.low, one.high, strict=True)]
     if not sideways and _crowded(axes, places, one, text):
         text = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in text]
     turned = not sideways and _crowded(axes, places, one, text)

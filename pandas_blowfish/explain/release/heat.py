@@ -144,7 +144,7 @@ def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table) ->
         for each, size in ((across, box.width), (upright, box.height))
     ]
     where = np.argwhere(np.isfinite(table.value)).tolist()
-    text = [words_of(*(each[row, column] for each in answers)) for row, column in where]
+    text = [words_of(*(each[row, column] for each in answers), whole=True) for row, column in where]
     if max(map(len, text)) * LETTER > room[0]:
         text = [re.sub(r" (?=\N{PLUS-MINUS SIGN}|to )", "\n", each) for each in text]
     longest = max(len(line) for each in text for line in each.split("\n"))

@@ -120,7 +120,7 @@ def _write_rest(axes: Any, series: list[Series], rest: Ints, place: float, fold:
     elif len(series) > NAMED:
         text = ""
     else:
-        parts = [(one.name, words_of(*fold(number, rest))) for number, one in enumerate(series)]
+        parts = [(one.name, words_of(*fold(number, rest), whole=True)) for number, one in enumerate(series)]
         text = ", ".join(f"{name} {words}".strip() for name, words in parts) + " together"
     given: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate(text, (0, place), (6, 0), va="center", fontsize="small", alpha=0.8, **given)

@@ -60,7 +60,7 @@ class Series:
         return replace(self, value=self.value * own, low=self.low * own, high=self.high * own)
 
 
-def words_of(value: float, low: float, high: float, *, held: bool | None = None) -> str:
+def words_of(value: float, low: float, high: float, *, held: bool | None = None, whole: bool = False) -> str:
     """Return an answer and its error in words: from a bound to the other end where noise reached one.
 
     A count is `held` where its interval ends.
@@ -70,14 +70,14 @@ def words_of(value: float, low: float, high: float, *, held: bool | None = None)
         digits = max(0, 1 - int(np.floor(np.log10(error))))
         least, most = np.floor(low * 10.0**digits), np.ceil(round(high * 10.0**digits, 6))
         return f"{least / 10.0**digits:,.{digits}f} to {most / 10.0**digits:,.{digits}f}"
-    return about(value, max(error, 0.0) if error == error else error)
+    return about(value, max(error, 0.0) if error == error else error, whole=whole)
 
 
-def about(value: float, error: float) -> str:
+def about(value: float, error: float, *, whole: bool = False) -> str:
     """Return a number, give or take an error that is rounded up, with the digits that make sense."""
     if np.isnan(error) or error <= 0:
         return f"{value:,.10g}"
-    digits = max(0, 1 - int(np.floor(np.log10(error))))
+    digits = 0 if whole else max(0, 1 - int(np.floor(np.log10(error))))
     most = np.ceil(round(error * 10.0**digits, 6)) / 10.0**digits
     return f"{value:,.{digits}f} \N{PLUS-MINUS SIGN} {most:,.{digits}f}"
 

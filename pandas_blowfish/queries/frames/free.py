@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
 from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
@@ -155,9 +156,11 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
         edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
         edges = np.append(edges, _end(lines.cells, list(bins)[-1]))
     else:
-        raise ArgumentError(
-            "bins", "not bins", allowed="a number of bins, or a list of edges of released cells"
-        )
+        number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+        problem = f"{bins} bins of {size:,} released cells" if number else ""
+        problem = problem or f"a {type(bins).__name__} is neither a number nor a list of two or more edges"
+        allowed = f"1 to {size:,}, or a list of edges of released cells"
+        raise ArgumentTypeError("bins", problem, allowed=allowed)
     if (np.diff(edges) <= 0).any():
         raise ArgumentError("bins", "an edge repeats or falls", allowed="rising edges")
     return _counts(
@@ -269,13 +272,24 @@ def _place(cells: pd.Index[Any], value: Any, *, last: bool) -> int:
     if isinstance(cells, pd.IntervalIndex):
         ends = cells.right if last else cells.left
     try:
-        found = ends.get_loc(pd.Timestamp(value) if isinstance(ends, pd.DatetimeIndex) else value)
-    except (KeyError, TypeError, ValueError, pd.errors.InvalidIndexError):
+        found = ends.get_loc(_instant(ends, value, whole=last and ends is not cells))
+    except (KeyError, TypeError, ValueError, ArgumentError, pd.errors.InvalidIndexError):
         near = ", ".join(str(ends[place]) for place in _near(ends, value))
         raise DeclaredValueError(
             str(cells.name), f"{value!r} is not the edge of a released cell", allowed=f"for instance {near}"
         ) from None
     return int(np.arange(len(ends))[found]) + last
+
+
+def _instant(ends: pd.Index[Any], value: Any, *, whole: bool) -> Any:
+    """Return a bound of instants as one, read as `range` of a frame does: an upper date holds its day."""
+    if not isinstance(ends, pd.DatetimeIndex):
+        return value
+    zone = None if ends.tz is None else str(ends.tz)
+    end = date_end(value, zone) if whole else None
+    if end is not None and (after := from_ns(end, zone)) in ends:
+        return after
+    return from_ns(constant_ns(value, zone), zone)
 
 
 def _end(cells: pd.Index[Any], value: Any) -> int:

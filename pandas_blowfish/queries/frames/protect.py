@@ -166,7 +166,8 @@ def _bound(
             return found
     require_bound(found, promise, total, stated)
     binding = sealkey.with_key(book.location, name, found.binding)
-    if stale := seal.find_change(frame, policy_of(found, 0).domain, binding):
+    first = policy_of(found, 0)
+    if stale := seal.find_change(frame, first.domain, binding, (), first.chain is not None):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found

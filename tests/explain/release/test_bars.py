@@ -45,8 +45,8 @@ def test_few_bars_are_written(axes):
 
     sign = "\N{PLUS-MINUS SIGN}"
     assert [(text.get_text(), text.xy) for text in axes.texts] == [
-        (f"10.0 {sign} 2.0", (0, 12)),
-        (f"-5.0 {sign} 2.0", (1, -7)),
+        (f"10 {sign} 2", (0, 12)),
+        (f"-5 {sign} 2", (1, -7)),
     ]
 
 

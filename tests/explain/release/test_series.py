@@ -61,3 +61,9 @@ def test_counts_are_written_in_full():
     write_counts(axes.xaxis)
 
     assert axes.xaxis.get_major_formatter()(2_000_000, 0) == "2,000,000"
+
+
+def test_counts_are_written_as_whole_numbers():
+    """Beside a bar no part of a row is shown; sums and means keep the digits of their errors."""
+    assert words_of(251.4, 248.4, 254.4, whole=True) == "251 \N{PLUS-MINUS SIGN} 3"
+    assert words_of(251.4, 248.4, 254.4) == "251.4 \N{PLUS-MINUS SIGN} 3.0"
