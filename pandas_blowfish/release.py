@@ -35,6 +35,7 @@ from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
+SIGNED = (False, "signed")  # what `post` is where counts may be negative
 UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
 INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
@@ -131,7 +132,7 @@ def count_columns(solved: Solved, std: Floats, facts: Mapping[str, Any], **more:
         more: Columns between the two.
     """
     columns = {"count": solved.answers, "std": std, **more}
-    if facts["post"] is False and np.array_equal(solved.answers, solved.unshaped):
+    if facts["post"] in SIGNED and np.array_equal(solved.answers, solved.unshaped):
         return columns
     return {**columns, UNSHAPED: solved.unshaped}
 
@@ -246,7 +247,7 @@ def unshaped_of(frame: pd.DataFrame, facts: Facts) -> Floats:
     if UNSHAPED in frame.columns:
         return frame[UNSHAPED].to_numpy(dtype=float)
     shown = value_of(facts["verb"])
-    if shown == "count" and facts["post"]:
+    if shown == "count" and facts["post"] not in SIGNED:
         raise FrameError(
             f"the release has no column {UNSHAPED!r} any more", fix="ask it of the release as returned."
         )
@@ -258,7 +259,7 @@ def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Fl
     spread = _spread(facts, std, level)
     spread += np.where(unshaped == np.rint(unshaped), 0.0, 1e-9 * np.maximum(np.abs(unshaped), 1.0))
     spread *= std > 0
-    if not facts["post"] or facts["verb"] == "workload":  # sums with negative weights may be negative
+    if facts["post"] in SIGNED or facts["verb"] == "workload":  # sums with negative weights may be negative
         return unshaped - spread, unshaped + spread
     most = facts.get("largest_answer")
     ends = (0.0, np.inf if most is None else most)
