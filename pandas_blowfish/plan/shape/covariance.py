@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.variance import Crossing, Spread
+from pandas_blowfish.plan.line.tree import Crossing
+from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
 
