@@ -331,6 +331,27 @@ class PolicyMismatchError(LedgerError, ValueError):
         super().__init__(_message(text, allowed, fix))
 
 
+class SecondNameError(LedgerError, ValueError):
+    """Rows that have a name, and so a budget, in a ledger were protected under another name."""
+
+    def __init__(self, dataset: str, first: str) -> None:
+        self.dataset, self.first = dataset, first
+        what = f"the rows of dataset {dataset!r} are sealed in this ledger already, as {first!r}"
+        fix = f"protect(..., dataset={first!r}) continues its budget; new=True begins another, on the record."
+        super().__init__(_message(f"{what}: a second name is a second budget for the same people.", fix=fix))
+
+
+class UnknownAnswerError(LedgerError, KeyError):
+    """The ledger keeps no answer under this name."""
+
+    def __init__(self, dataset: str, name: str, known: Sequence[str]) -> None:
+        self.dataset, self.name, self.known = dataset, name, list(known)
+        fix = "only releases with a name= are kept; one that was interrupted after its charge is not."
+        allowed = ", ".join(map(repr, self.known[:20])) + (", ..." if len(self.known) > 20 else "")
+        what = f"the ledger keeps no answer {name!r} of dataset {dataset!r}."
+        super().__init__(_message(what, allowed or "none has a name", fix))
+
+
 class NameTakenError(LedgerError, ValueError):
     """A release name already stands for another query on the same dataset."""
 

@@ -29,7 +29,8 @@ MAY_IMPORT = {
     "kernel": BELOW_KERNEL,
     "release": BELOW_PLAN | {"plan", "books"},
     "spreadsheet": set(),
-    "export": {"release", "spreadsheet"},
+    "label_text": {"books"},
+    "export": {"release", "spreadsheet", "label_text"},
     "datasets": {"policy"},
     "verbs": {"beyond"},
     "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "verbs"},
@@ -52,6 +53,7 @@ GIVEN_BACK = {("accessor.py", "native")}  # a table of another engine, as it was
 RELEASED = {
     "release.py",
     "export.py",
+    "label_text.py",
     "spreadsheet.py",
     "demo.py",
     "datasets.py",

@@ -47,6 +47,7 @@ class Ledger:
 
     # a hook: `explain.glance`, which books may not import, sets it as the package is imported
     view: ClassVar[Any] = repr  # ledger -> HTML for notebooks
+    reader: ClassVar[Any] = None  # ledger, dataset, name, post -> frame: `accessor` sets it, in the same way
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
@@ -170,6 +171,22 @@ class Ledger:
         """Return the first charge under this name whose answer was stored, with the answer."""
         with chain.transaction(self.location) as connection:
             return answers.find(connection, dataset, name)
+
+    def answer(self, dataset: str, name: str, *, post: bool = True) -> Any:
+        """Return a named answer as the frame, or dict of frames, that its verb returned: free, without rows.
+
+        Args:
+            dataset: A name given to `protect`.
+            name: The `name=` of the release.
+            post: False for the unbiased answers, as of the verb.
+
+        Raises:
+            UnknownAnswerError: No answer is kept under this name.
+        """
+        for argument, value in {"dataset": dataset, "name": name}.items():
+            if not isinstance(value, str):
+                raise errors.ArgumentTypeError(argument, "not a name", allowed="a str")
+        return type(self).reader(self, dataset, name, post)
 
     @property
     def datasets(self) -> list[str]:

@@ -57,15 +57,16 @@ def release(given: Namespace, screen: Screen) -> int:
     if bound is not None:
         book.dataset(job.dataset)  # a ledger that was lost meanwhile is not begun again
     with screen.bar("protecting") as tick:
-        sealed = of(table).protect(
-            policy, epsilon=total, dataset=job.dataset, ledger=book, outside=job.outside, unit=job.unit
-        )
+        stated: dict[str, Any] = {"dataset": job.dataset, "ledger": book, "new": given.new}
+        sealed = of(table).protect(policy, epsilon=total, outside=job.outside, unit=job.unit, **stated)
         tick(1.0)
     del table
     if bound is None:  # and only now that it is on the record
         screen.note(
             f"dataset {job.dataset!r} is new in {str(job.ledger)!r}: a new budget of {decimal(total)}"
         )
+        if first := book.dataset(job.dataset).binding.get("same_rows"):
+            screen.note(f"its rows are those of dataset {first!r}: the same people, two budgets")
     done = _answer(planned, of(sealed), book, job.dataset, screen)
     now = book.dataset(job.dataset)
     screen.say(f"dataset {job.dataset!r}: {spent_text(now.budget.spent, now.budget.total)}")

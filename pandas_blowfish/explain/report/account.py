@@ -25,6 +25,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.frames.kept import HASHED, empty_frame, read_kept
 from pandas_blowfish.release import Receipt, receipt_of
 
 READ = 120  # kept releases that are read back, the newest
@@ -138,7 +139,7 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
     given = read_releases(releases)
     bound, policy = _bound(ledger, dataset)
     every, lines = _entries(ledger, dataset)
-    empty = _empty_frame(ledger, dataset, bound)
+    empty = empty_frame(ledger, dataset, bound)
     problem = _problem(ledger)
     checked = [
         (name, table, *_compared(ledger, dataset, receipt_of(table), problem)) for name, table in given
@@ -212,14 +213,6 @@ def _bound(ledger: Ledger, dataset: str) -> tuple[Dataset | None, Policy | None]
         return None, None
 
 
-def _empty_frame(ledger: Ledger, dataset: str, bound: Dataset | None) -> pd.DataFrame:
-    """Return a protected frame without rows or columns, of which kept releases can be asked."""
-    frame, stated = pd.DataFrame(), bound.binding.get("fingerprint") if bound is not None else None
-    record = {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
-    frame.attrs["blowfish"] = record
-    return frame
-
-
 def _problem(ledger: Ledger) -> str:
     try:
         ledger.verify()
@@ -291,10 +284,9 @@ def _kept(ledger: Ledger, dataset: str, line: Line, post: Any, ask: Callable[[],
             return (), "its answer was not kept: it was charged and then interrupted"
         if found[0].id != line.id:
             return (), f"entry {found[0].id} holds the answer of this name"
-        call = parse_call(line.query).with_name(line.name).but(post=post if post is not True else None)
-        if not call.replayable:
-            return (), "the ledger names its matrix, bins, bounds, prior or scenario by their hash alone"
-        result = call.on(ask())
+        if not parse_call(line.query).replayable:
+            return (), HASHED
+        result = read_kept(line.query, str(line.name), post, ask)
     except BlowfishError as error:
         return (), _first(error)
     if isinstance(result, Mapping):

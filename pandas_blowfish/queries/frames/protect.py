@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.books import sealkey
@@ -26,6 +27,7 @@ from pandas_blowfish.errors import (
     NotProtectedError,
     PolicyMismatchError,
     SchemaError,
+    SecondNameError,
     StaleFrameError,
     UnknownDatasetError,
 )
@@ -34,6 +36,7 @@ from pandas_blowfish.facts.fact import answer_of, cells_of
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.frames.second_name import find_first_name
 
 OUTSIDE = ("error", "clip")
 MOST_TEXT = 4_096  # characters of a path or a name in a frame's record
@@ -49,7 +52,9 @@ class Opened:
 
 
 def as_policy(policy: Any) -> Policy:
-    """Return a policy as it is, or read one from a schema."""
+    """Return a policy as it is, or read one from a schema or from a file."""
+    if isinstance(policy, (str, os.PathLike)):
+        return Policy.from_yaml(Path(os.fsdecode(policy)))
     return policy if isinstance(policy, Policy) else Policy(policy)
 
 
@@ -75,16 +80,19 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    new: bool = False,
 ) -> Any:
     """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
     promise, total = as_policy(policy), epsilon_of(epsilon)
     check_arguments(dataset, ledger, outside, unit)
+    if not isinstance(new, bool):
+        raise ArgumentTypeError("new", "not a switch", allowed="True or False")
     count.require_columns(frame, promise.domain.columns)
     if unit is not None:
         count.require_unit(frame, unit)
     book, name = _place(frame.attrs.get("blowfish"), dataset, ledger)
     stated = {"outside": outside, "unit": unit}
-    bound = _bound(frame, book, name, promise, total, stated, named=dataset is not None)
+    bound = _bound(frame, book, name, promise, total, stated, named=dataset is not None, new=new)
     record = {
         "kind": "protected",
         "dataset": bound.name,
@@ -151,6 +159,7 @@ def _bound(
     stated: dict[str, Any],
     *,
     named: bool,
+    new: bool,
 ) -> Dataset:
     """Return the dataset of a name: bound now, or bound before to the same rows and promise."""
     found = None
@@ -161,6 +170,10 @@ def _bound(
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         binding = _sealed(frame, book, name, promise, stated, named=named)
+        if named and (first := find_first_name(frame, book, name)) is not None:
+            if not new:
+                raise SecondNameError(name, first)
+            binding["same_rows"] = first  # on the record
         found = book.bind(name, total, binding)
         if found.binding.get("seal_key") == binding["seal_key"]:
             return found

@@ -38,7 +38,8 @@ ASKED = {
 
 def _patients(ledger, dataset="patients", policy=None, epsilon=1):
     policy = bf.datasets.patients_policy() if policy is None else policy
-    return bf.datasets.patients(300).blowfish.protect(policy, epsilon=epsilon, dataset=dataset, ledger=ledger)
+    stated = {"dataset": dataset, "ledger": ledger, "new": True}
+    return bf.datasets.patients(300).blowfish.protect(policy, epsilon=epsilon, **stated)
 
 
 def _content(path):
