@@ -28,6 +28,7 @@ from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.beyond.scenario import Scenario, scenario
 from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.explain.compare import compare
 from pandas_blowfish.explain.policy.picture import plot_policy as _plot  # noqa: F401  gives policies their pictures
@@ -63,6 +64,7 @@ __all__ = [
     "Markov",
     "Plan",
     "Policy",
+    "Pool",
     "Protected",
     "Scenario",
     "__version__",

@@ -28,6 +28,7 @@ import pandas as pd
 
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
@@ -123,6 +124,9 @@ class Rows(BlowfishAccessor, Generic[Bound]):
         outside: str = "error",
         unit: str | None = None,
         new: bool = False,
+        pool: Pool | str | None = None,
+        analyst: str | None = None,
+        limits: Mapping[str, Number] | None = None,
     ) -> Bound:
         """Return this frame bound to a policy, a budget and a ledger; every release starts here.
 
@@ -137,6 +141,11 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             unit: A column that names who a row is about; repeats are refused.
             new: Allow a new name for rows that have another one in the ledger already: a second budget for
                 the same people, on the record.
+            pool: A `bf.Pool` that the dataset is in for good, or the name of one that the ledger has:
+                datasets about the same people share its total, and each charge counts against both.
+            analyst: Who asks, as the ledger's entries are to state it; None: as `bf.Ledger(analyst=)` does.
+            limits: What each analyst may charge, such as {"ana": "1/2"}, when the dataset is first protected;
+                `Ledger.set_limit` changes it.
 
         Returns:
             A pandas frame to ask through its own `.blowfish`; of another engine's frame its verbs.
@@ -148,7 +157,8 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             SecondNameError: The rows have another name in this ledger; see `new`.
         """
         stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-        return self._bind(policy, **stated, outside=outside, unit=unit, new=new)
+        stated |= {"new": new, "pool": pool, "analyst": analyst, "limits": limits}
+        return self._bind(policy, **stated, outside=outside, unit=unit)
 
     def _bind(self, policy: Any, **stated: Any) -> Bound:
         marked: Bound = binding.protect(self._frame, policy, **stated)
@@ -424,6 +434,9 @@ def protect(
     outside: str = "error",
     unit: str | None = None,
     new: bool = False,
+    pool: Pool | str | None = None,
+    analyst: str | None = None,
+    limits: Mapping[str, Number] | None = None,
 ) -> Protected:
     """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
 
@@ -443,6 +456,9 @@ def protect(
         outside: "error" or "clip", as in `df.blowfish.protect`.
         unit: A column that names who a row is about; repeats are refused.
         new: Allow a new name for rows that have another one in the ledger, as in `df.blowfish.protect`.
+        pool: A `bf.Pool`, or the name of one: a total that several datasets share, as there.
+        analyst: Who asks, as entries are to state it.
+        limits: What each analyst may charge, such as {"ana": "1/2"}, when the dataset is first protected.
 
     Returns:
         An object with every verb of `df.blowfish`, and `where`, `groupby`, `plan`, `budget`, `report`.
@@ -455,6 +471,7 @@ def protect(
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
     stated |= {"outside": outside, "unit": unit, "new": new}
+    stated |= {"pool": pool, "analyst": analyst, "limits": limits}
     if isinstance(frame, pd.DataFrame):
         return Protected(of(frame).protect(policy, **stated))
     table = open_table(frame)

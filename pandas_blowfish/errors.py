@@ -279,6 +279,34 @@ class InsufficientBudgetError(LedgerError):
         super().__init__(_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix))
 
 
+class PoolBudgetError(InsufficientBudgetError):
+    """A charge would take the pool of its dataset over the pool's total."""
+
+    def __init__(
+        self, pool: str, dataset: str, requested: Fraction, remaining: Fraction, total: Fraction
+    ) -> None:
+        super().__init__(dataset, requested, remaining, total)
+        self.pool = pool
+        asked = f"requested {requested} for dataset {dataset!r}"
+        what = f"pool {pool!r}: {asked}, remaining {remaining}, total {total}."
+        fix = "ask with a smaller epsilon, or raise the pool's total on the record with Ledger.raise_budget."
+        self.args = (_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix),)
+
+
+class AnalystLimitError(InsufficientBudgetError):
+    """A charge would take its analyst over the limit that was agreed on."""
+
+    def __init__(
+        self, dataset: str, analyst: str, requested: Fraction, remaining: Fraction, limit: Fraction
+    ) -> None:
+        super().__init__(dataset, requested, remaining, limit)
+        self.analyst, self.limit = analyst, limit
+        asked = f"{analyst!r} requested {requested}"
+        what = f"dataset {dataset!r}: {asked}, remaining {remaining} of a limit of {limit}."
+        fix = "ask with a smaller epsilon, or change the limit on the record with Ledger.set_limit."
+        self.args = (_message(what, f"epsilon <= {remaining}" if remaining > 0 else "what costs 0", fix),)
+
+
 class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 

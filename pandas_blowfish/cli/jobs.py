@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.cli.exits import UsageError
 from pandas_blowfish.cli.outputs import require_distinct, require_writable
 from pandas_blowfish.errors import ArgumentError, MissingPackageError, SchemaError
 from pandas_blowfish.export import SUFFIXES
 from pandas_blowfish.policy.serialise import MAX_TEXT, parse_yaml
 from pandas_blowfish.queries.call import Call, parse_call
-from pandas_blowfish.queries.frames.protect import is_name
 
 PATHS = ("data", "policy", "ledger")
 TEXTS = ("dataset", "unit", "outside", "sep", "encoding")
