@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import (
     ArgumentTypeError,
@@ -52,6 +52,8 @@ class Line:
     repriced: Mapping[int, str] | None
     hash: str
     now: Fraction | None = None
+    user: str | None = None
+    analyst: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Account:
         head: The hash of the last of them.
         others: The other datasets in the ledger.
         made: When this was read.
+        pool: The pool that the dataset is in, with its budget.
+        limits: What each analyst with a limit may charge and has charged.
     """
 
     dataset: str
@@ -114,6 +118,8 @@ class Account:
     head: str
     others: tuple[str, ...]
     made: str
+    pool: tuple[str, Budget] | None = None
+    limits: Mapping[str, Budget] = field(default_factory=dict)
 
 
 def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], releases: Any = ()) -> Account:
@@ -165,6 +171,8 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         head=head,
         others=tuple(name for name in ledger.datasets if name != dataset),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
+        pool=(shared, ledger.budget(shared)) if (shared := binding.get("pool")) and not problem else None,
+        limits=ledger.limits(dataset) if bound is not None else {},
     )
 
 
