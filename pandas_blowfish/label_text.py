@@ -11,6 +11,7 @@ import pandas as pd
 
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ReceiptError
+from pandas_blowfish.spreadsheet import label_texts
 
 INTERVAL = re.compile(r"[\[(](.*), (.*)[\])]")
 Texts = Sequence[str]
@@ -36,6 +37,9 @@ def _spec(values: Any) -> dict[str, Any]:
         stated |= own
     if dtype.kind == "O" and str(dtype) == "object":  # flags with gaps
         stated["holds"] = pd.api.types.infer_dtype(values, skipna=True)
+    if isinstance(dtype, pd.IntervalDtype) or (isinstance(values, pd.Index) and dtype.kind == "M"):
+        known = pd.Index(values).dropna().unique()  # a file shows days, weeks and months as dates
+        stated |= {"labels": list(map(str, known)), "shown": list(map(str, label_texts(known)))}
     if gaps := np.flatnonzero(np.asarray(values.isna())).tolist():
         stated["missing"] = gaps
     return stated
@@ -49,6 +53,8 @@ def parse(texts: Texts, spec: Mapping[str, Any]) -> Any:
         [2.0, 7.0]
     """
     gaps, dtype = set(spec.get("missing", ())), str(spec["dtype"])
+    if "shown" in spec:
+        texts = _exact_labels(texts, spec, gaps)
     if dtype == "category":
         return _parse_category(texts, spec, gaps)
     if dtype.startswith("interval"):
@@ -58,10 +64,22 @@ def parse(texts: Texts, spec: Mapping[str, Any]) -> Any:
         zoned = dtype.partition(", ")[2].rstrip("]")
         read = pd.DatetimeIndex(pd.to_datetime(stamps, utc=bool(zoned))) if stamps else pd.DatetimeIndex([])
         return (read.tz_convert(zoned) if read.tz else read.tz_localize(zoned or None)).astype(dtype)
+    if dtype.startswith("timedelta64"):
+        spans: Any = [pd.NaT if at in gaps else pd.Timedelta(text) for at, text in enumerate(texts)]
+        return pd.TimedeltaIndex(spans).astype(dtype)
     kind = {"boolean": "b", "integer": "i", "floating": "f"}.get(str(spec.get("holds")), "O")
     kind = kind if dtype == "object" else pd.api.types.pandas_dtype(dtype).kind
     read_one: Any = {"b": _flag, "f": float, "i": int, "u": int}.get(kind, str)
     return pd.Index([np.nan if at in gaps else read_one(text) for at, text in enumerate(texts)], dtype=dtype)
+
+
+def _exact_labels(texts: Texts, spec: Mapping[str, Any], gaps: set[int]) -> list[str]:
+    """Return the labels that a file shows as dates, or raise KeyError for one that it did not show."""
+    known = dict(zip(spec["shown"], spec["labels"], strict=True))
+    plain = [text if text in known else text.removesuffix(" 00:00:00") for text in texts]
+    if str(spec["dtype"]).startswith("datetime"):
+        return [known.get(text, text) for text in plain]
+    return ["" if at in gaps else known[text] for at, text in enumerate(plain)]
 
 
 def _parse_category(texts: Texts, spec: Mapping[str, Any], gaps: set[int]) -> Any:

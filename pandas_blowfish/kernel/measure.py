@@ -84,7 +84,7 @@ def measure(
         return kept
     if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
-    check = Check.of(policy_of(dataset), plan)
+    check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
@@ -120,7 +120,8 @@ def find_stored(
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
     binding = with_key(ledger.location, dataset.name, dataset.binding)
-    if stale := find_change(frame, domain, binding, policy_of(dataset, 0).domain):
+    first = policy_of(dataset, 0)
+    if stale := find_change(frame, domain, binding, first.domain, first.chain is not None):
         raise StaleFrameError(dataset.name, stale)
     return None
 

@@ -110,6 +110,10 @@ def _advice(dtype: Any, attribute: Attribute) -> str:
     if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
         read = "datetime" if attribute.kind == "datetime" else "numeric"
         return f'stored as text: pd.to_{read} converts it, with errors="coerce" what it cannot to missing'
+    if axis and isinstance(dtype, pd.PeriodDtype):
+        return "stored as periods: .dt.to_timestamp() makes them instants"
+    if axis and getattr(dtype, "kind", "") == "m":
+        return "stored as durations: .dt.total_seconds() makes them numbers"
     zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
     if attribute.kind == "datetime" and zones[0] != zones[1]:
         return "one of schema and column has a time zone: tz_localize, or declare it"

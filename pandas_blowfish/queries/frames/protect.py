@@ -168,17 +168,18 @@ def _bound(
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         binding = _sealed(frame, book, name, promise, stated, named=named)
-        if named and (first := find_first_name(frame, book, name)) is not None:
+        if named and (earlier := find_first_name(frame, book, name)) is not None:
             if not new:
-                raise SecondNameError(name, first)
-            binding["same_rows"] = first  # on the record
+                raise SecondNameError(name, earlier)
+            binding["same_rows"] = earlier  # on the record
         found = book.bind(name, total, binding, **opening)
         if found.binding.get("seal_key") == binding["seal_key"]:
             return found
     require_bound(found, promise, total, stated)
     _require_opening(book, found, opening["pool"], opening["limits"])
     binding = sealkey.with_key(book.location, name, found.binding)
-    if stale := seal.find_change(frame, policy_of(found, 0).domain, binding):
+    first = policy_of(found, 0)
+    if stale := seal.find_change(frame, first.domain, binding, (), first.chain is not None):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found
