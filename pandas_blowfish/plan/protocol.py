@@ -357,7 +357,7 @@ Asked = TypeVar("Asked", bound=Question)
 
 
 @dataclass(frozen=True, eq=False)
-class Case(Generic[Asked]):
+class AskedCase(Generic[Asked]):
     """A question that is asked under a policy, for an epsilon: what builders of a family's list are handed.
 
     Attributes:

@@ -30,7 +30,7 @@ from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
 from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
-from pandas_blowfish.plan.protocol import Builder, Case, Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -201,7 +201,7 @@ def _alone(atoms: Atoms) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkloadCase(Case[Queries]):
+class WorkloadCase(AskedCase[Queries]):
     """A workload that is asked under a policy, for an epsilon.
 
     Attributes:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
-from pandas_blowfish.plan.protocol import Builder, Case, Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
@@ -245,7 +245,7 @@ class Boxes(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class BoxCase(Case[Boxes]):
+class BoxCase(AskedCase[Boxes]):
     """Boxes that are asked under a policy, for an epsilon, and what follows for all strategies."""
 
     @cached_property

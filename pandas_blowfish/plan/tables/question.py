@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.protocol import Builder, Case, Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
@@ -257,7 +257,7 @@ class Marginals(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalCase(Case[Marginals]):
+class MarginalCase(AskedCase[Marginals]):
     """Marginals that are asked under a policy, for an epsilon, and what follows for all strategies."""
 
     @property
