@@ -19,7 +19,9 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.number import canonical, exact
 
 NS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+DAY_NS = 86_400 * 10**9
 _DATE = re.compile(r"\d{4}(?P<month>-\d{1,2}(?P<day>-\d{1,2})?)?", re.ASCII)
+_BARE = re.compile(r"[-+.\s\d]+")  # a span without a unit, which pandas reads as nanoseconds
 _CLOCK = ("now", "today")  # pandas reads these as the time of the call, which no declaration means
 
 
@@ -128,15 +130,23 @@ def is_span(value: object) -> bool:
 
 
 def span_ns(value: object, argument: str) -> Fraction:
-    """Return a time span as nanoseconds; anything `pandas.Timedelta` takes, numbers excepted.
+    """Return a time span as nanoseconds; anything `pandas.Timedelta` takes, except numbers and "MS".
 
     Examples:
         >>> span_ns("1h", "step")
         Fraction(3600000000000, 1)
     """
-    if isinstance(value, (numbers.Number, np.bool_)) and not is_span(value):
+    bare = isinstance(value, (numbers.Number, np.bool_)) and not is_span(value)
+    if bare or (isinstance(value, str) and _BARE.fullmatch(value)):
         raise ArgumentError(
             argument, "a bare number is not a time span", fix='write "1D", "12h", "15min", ...'
+        )
+    if (
+        isinstance(value, str) and "MS" in value
+    ):  # pandas: month starts as a frequency, a millisecond as a span
+        problem = f"{value!r} may be months, which differ in length, or milliseconds"
+        raise ArgumentError(
+            argument, problem, fix='write "30D" or "1ms"; bins and ranges may end with months.'
         )
     try:
         span: Any = pd.Timedelta(value)  # type: ignore[arg-type]
@@ -157,7 +167,7 @@ def span_text(nanoseconds: Fraction) -> str:
         ('30D', '90s')
     """
     whole = int(nanoseconds)
-    units = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "min": 60 * 10**9, **NS_PER_UNIT}
+    units = {"D": DAY_NS, "h": 3_600 * 10**9, "min": 60 * 10**9, **NS_PER_UNIT}
     return next(f"{whole // size}{unit}" for unit, size in units.items() if whole % size == 0)
 
 

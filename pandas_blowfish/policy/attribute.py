@@ -22,7 +22,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
-from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns, span_text, stamp_index, to_ns
+from pandas_blowfish.exact.instant import (
+    DAY_NS,
+    constant_ns,
+    date_end,
+    from_ns,
+    span_text,
+    stamp_index,
+    to_ns,
+)
 from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import exact, number
 
@@ -431,9 +439,7 @@ def low_cell(attribute: Attribute, value: Any) -> int:
     """Return the cell that begins at a value."""
     code = attribute.code(value)
     if isinstance(attribute, Grid) and attribute.edge(value, closed=False) != code:
-        raise DeclaredValueError(
-            attribute.name, f"{value!r} is not the edge of a cell", allowed=attribute.describe()
-        )
+        raise _off_edge(attribute, value)
     return code
 
 
@@ -453,10 +459,19 @@ def high_cell(attribute: Attribute, value: Any, *, dates: bool = False) -> int:
         return code + 1
     assert isinstance(attribute, Grid)
     end = date_end(value, attribute.tz) if dates and attribute.kind == "datetime" else None
-    for place in (attribute.place(value) if end is None else Fraction(end), attribute.place(value)):
-        steps = (place - attribute.low) / attribute.step
-        if steps.denominator == 1 and 0 <= steps <= attribute.cells:
-            return int(steps)
-    raise DeclaredValueError(
-        attribute.name, f"{value!r} is not the edge of a cell", allowed=f"{attribute.describe()}, on edges"
-    )
+    begin = (attribute.place(value) - attribute.low) / attribute.step
+    after = begin if end is None else (end - attribute.low) / attribute.step
+    if after.denominator == 1 and 0 <= after <= attribute.cells:
+        return int(after)
+    may_end_before = end is not None and (attribute.step > DAY_NS or begin == attribute.cells)
+    if may_end_before and begin.denominator == 1 and 0 <= begin <= attribute.cells:
+        return int(begin)
+    raise _off_edge(attribute, value, "the end of " if end is not None else "")
+
+
+def _off_edge(attribute: Grid, value: Any, side: str = "") -> DeclaredValueError:
+    """Return the error of a range that would begin or end inside a cell."""
+    allowed = f"{attribute.describe()}, on edges"
+    if attribute.tz is not None:
+        allowed += "; steps have one length, also where clocks change"
+    return DeclaredValueError(attribute.name, f"{side}{value!r} is not the edge of a cell", allowed=allowed)

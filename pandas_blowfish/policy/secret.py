@@ -22,7 +22,7 @@ from pandas_blowfish.errors import (
     DomainTooLargeError,
     SecretError,
 )
-from pandas_blowfish.exact.instant import distance, is_span, span_ns, span_text
+from pandas_blowfish.exact.instant import distance, from_ns, is_span, span_ns, span_text
 from pandas_blowfish.exact.number import canonical, canonical_value, exact, plain
 from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values, cell_of, is_missing
 from pandas_blowfish.policy.graph.ball import Ball
@@ -480,9 +480,9 @@ def _plain(attribute: Attribute, value: Any, cell: int) -> Any:
     if isinstance(attribute, Values):
         return canonical_value(attribute.values[cell])
     if attribute.kind == "datetime":
-        return (
-            attribute.show(attribute.place(value)) if isinstance(attribute, Grid) else canonical_value(value)
-        )
+        if not isinstance(attribute, Grid):
+            return canonical_value(value)
+        return str(from_ns(int(attribute.place(value)), attribute.tz))  # fingerprints depend on this form
     number = exact(value)
     return int(number) if number.denominator == 1 else canonical_value(value)
 

@@ -114,6 +114,13 @@ def test_what_is_not_a_span_is_refused(value):
         span_ns(value, "step")
 
 
+@pytest.mark.parametrize("value", ["7", " 7.5", "1MS", "3 MS"])
+def test_text_that_pandas_would_read_as_a_tiny_span_is_refused(value):
+    """A theta of "7" would be 7 nanoseconds, one of "1MS" (month starts elsewhere) a millisecond."""
+    with pytest.raises(ArgumentError, match=r"bare number|months"):
+        span_ns(value, "theta")
+
+
 @pytest.mark.parametrize("ns", [1, 999, 10**9, 3600 * 10**9, 86_400 * 10**9 * 400, 123_456_789_012_345])
 def test_span_text_reads_back(ns):
     """A span written as text is the same span."""

@@ -401,3 +401,52 @@ def test_text_is_read_in_the_time_zone_of_the_column():
             policy.plan.range("day", [(wrong, None)])
     with pytest.raises(bf.errors.ExpressionError, match="twice, or never"):
         policy.plan.where("day < '2013-10-27 02:30'")
+
+
+def test_a_date_whose_end_is_no_edge_is_refused_where_cells_are_days():
+    """Where clocks change days have 23 hours and cells 24: a range must not leave out its last day unseen."""
+    form = {"type": "datetime", "min": "2019-03-01T00:00-05:00", "max": "2019-04-01T00:00-04:00"}
+    day = from_dict("day", form | {"step": "1D", "tz": "America/New_York"})
+    policy = bf.Policy(Domain((day,)))
+    rows = pd.date_range("2019-03-01", "2019-03-31", freq="5h", tz="America/New_York")
+    df = pd.DataFrame({"day": rows}).blowfish.protect(policy, epsilon=10**9)
+    released = df.blowfish.hist("day", epsilon=10**6)
+
+    for pair in (("2019-03-04", "2019-03-10"), ("2019-03-10", "2019-03-10")):
+        with pytest.raises(DeclaredValueError, match=r"the end of '2019-03-10'.*\n.*clocks change"):
+            policy.plan.range("day", [pair])
+        with pytest.raises(DeclaredValueError, match="the end of '2019-03-10'"):
+            released.blowfish.range([pair])
+    before = ("2019-03-04", "2019-03-09")
+    count = int(((rows >= "2019-03-04") & (rows < "2019-03-10")).sum())
+    assert released.blowfish.range([before])["count"].tolist() == pytest.approx([count])
+
+
+@pytest.mark.parametrize("greatest", ["2013-01-31", "2013-02-01"])
+@pytest.mark.parametrize("last", ["2013-01-15", "2013-01-31"])
+def test_bins_of_a_release_end_where_bins_of_rows_end(greatest, last):
+    """The last edge of a list of bins is an instant, and the greatest declared value is inside, for both."""
+    form = {"type": "datetime", "min": "2013-01-01", "max": greatest, "step": "1D"}
+    rows = pd.date_range("2013-01-01", "2013-01-31", freq="6h")
+    policy = bf.Policy(Domain((from_dict("day", form),)))
+    df = pd.DataFrame({"day": rows}).blowfish.protect(policy, epsilon=10**9)
+    bins = ["2013-01-01", "2013-01-08", last]
+
+    asked = df.blowfish.hist("day", bins=bins, epsilon=10**6)
+    again = df.blowfish.hist("day", epsilon=10**6).blowfish.hist(bins=bins)
+
+    assert again.index.equals(asked.index)
+    assert again["count"].tolist() == pytest.approx(asked["count"].tolist())
+
+
+def test_bins_of_a_release_hold_the_greatest_declared_number():
+    """As bins of rows do: [0, 5, 10] of numbers in [0, 10] leaves no 10 out."""
+    amount = from_dict("amount", {"type": "float", "min": 0, "max": 10, "step": 0.5})
+    df = pd.DataFrame({"amount": [0.0, 4.0, 10.0, 10.0]})
+    df = df.blowfish.protect(bf.Policy(Domain((amount,))), epsilon=10**9)
+
+    asked = df.blowfish.hist("amount", bins=[0, 5, 10], epsilon=10**6)
+    again = df.blowfish.hist("amount", epsilon=10**6).blowfish.hist(bins=[0, 5, 10])
+
+    assert again.index.equals(asked.index)
+    assert again["count"].tolist() == pytest.approx([2, 2])

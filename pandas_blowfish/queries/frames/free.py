@@ -147,7 +147,7 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
         edges = np.array([size * number // int(bins) for number in range(int(bins) + 1)])
     elif isinstance(bins, (list, tuple, np.ndarray, pd.Index)) and len(bins) > 1:
         edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
-        edges = np.append(edges, _end(lines.cells, list(bins)[-1]))
+        edges = np.append(edges, _end(lines, list(bins)[-1]))
     else:
         number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
         problem = f"{bins} bins of {size:,} released cells" if number else ""
@@ -261,38 +261,61 @@ def _whole(cells: pd.Index[Any]) -> bool:
     return cells.dtype == np.float64 and bool((cells == np.floor(cells)).all())
 
 
-def _place(cells: pd.Index[Any], value: Any, *, last: bool) -> int:
-    """Return the cell that begins at a bound, or one past the cell that ends there."""
+def _place(cells: pd.Index[Any], value: Any, *, last: bool, dates: bool = True) -> int:
+    """Return the cell that begins at a bound, or one past the cell that ends there.
+
+    An upper date holds its day if `dates`, and is its first instant else.
+    """
     if value is None:
         return len(cells) if last else 0
     ends: pd.Index[Any] = cells
     if isinstance(cells, pd.IntervalIndex):
         ends = cells.right if last else cells.left
     try:
-        found = ends.get_loc(_instant(ends, value, whole=last and ends is not cells))
+        found = ends.get_loc(_instant(cells, ends, value, whole=dates and last))
     except (KeyError, TypeError, ValueError, ArgumentError, pd.errors.InvalidIndexError):
         near = ", ".join(str(ends[place]) for place in _near(ends, value))
-        raise DeclaredValueError(
-            str(cells.name), f"{value!r} is not the edge of a released cell", allowed=f"for instance {near}"
-        ) from None
+        side = "the end of " if dates and last and ends is not cells and _is_date(value) else ""
+        problem = f"{side}{value!r} is not the edge of a released cell"
+        raise DeclaredValueError(str(cells.name), problem, allowed=f"for instance {near}") from None
     return int(np.arange(len(ends))[found]) + last
 
 
-def _instant(ends: pd.Index[Any], value: Any, *, whole: bool) -> Any:
-    """Return a bound of instants as one, read as `range` of a frame does: an upper date holds its day."""
+def _is_date(value: Any) -> bool:
+    try:
+        return date_end(value, None) is not None
+    except ArgumentError:
+        return False
+
+
+def _instant(cells: pd.Index[Any], ends: pd.Index[Any], value: Any, *, whole: bool) -> Any:
+    """Return a bound of instants as one, read as `range` of a frame does: an upper date holds its day.
+
+    Where only its beginning is an edge that is taken if it begins a cell longer than a day, or is the end.
+    """
     if not isinstance(ends, pd.DatetimeIndex):
         return value
     zone = None if ends.tz is None else str(ends.tz)
+    begin = from_ns(constant_ns(value, zone), zone)
     end = date_end(value, zone) if whole else None
-    if end is not None and (after := from_ns(end, zone)) in ends:
-        return after
-    return from_ns(constant_ns(value, zone), zone)
+    if end is None or not isinstance(cells, pd.IntervalIndex):
+        return begin
+    after, longer = from_ns(end, zone), cells.length[cells.left == begin] > pd.Timedelta(days=1)
+    return begin if after not in ends and (begin == ends[-1] or longer.any()) else after
 
 
-def _end(cells: pd.Index[Any], value: Any) -> int:
+def _end(lines: Lines, value: Any) -> int:
     """Return one past the last cell of a last bin, which holds its right edge as in numpy.histogram."""
+    cells, ends = lines.cells, lines.facts.get("declared_ends")
+    if ends is not None and isinstance(cells, pd.IntervalIndex):
+        last, greatest = cells[-1], ends[1]
+        if isinstance(cells.left, pd.DatetimeIndex):
+            greatest = from_ns(greatest, None if cells.left.tz is None else str(cells.left.tz))
+            value = _instant(cells, cells.left, value, whole=False)
+        if value == greatest and last.left <= greatest <= last.right:
+            return len(cells)
     try:
-        return _place(cells, value, last=True)
+        return _place(cells, value, last=True, dates=False)
     except DeclaredValueError:
         return _place(cells, value, last=False)
 
