@@ -121,6 +121,7 @@ class Rows(BlowfishAccessor, Generic[Bound]):
         ledger: Ledger | str | os.PathLike[str] | None = None,
         outside: str = "error",
         unit: str | None = None,
+        max_rows: int | None = None,
     ) -> Bound:
         """Return this frame bound to a policy, a budget and a ledger; every release starts here.
 
@@ -132,7 +133,11 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
             outside: "error" refuses values outside the declared domain, "clip" puts numbers beyond
                 the bounds into the nearest cell (the promise then concerns the clipped values).
-            unit: A column that names who a row is about; repeats are refused.
+            unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
+            max_rows: How many rows one person (unit) may have, all of which may change at once; by default
+                what the policy states, which is 1 where it states nothing. Of people with more rows that
+                many are kept, chosen by a keyed hash of the person and the row's own cells; the promise is
+                about the kept rows.
 
         Returns:
             A pandas frame to ask through its own `.blowfish`; of another engine's frame its verbs.
@@ -143,7 +148,7 @@ class Rows(BlowfishAccessor, Generic[Bound]):
                 another policy, another total.
         """
         stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-        return self._bind(policy, **stated, outside=outside, unit=unit)
+        return self._bind(policy, **stated, outside=outside, unit=unit, max_rows=max_rows)
 
     def _bind(self, policy: Any, **stated: Any) -> Bound:
         marked: Bound = binding.protect(self._frame, policy, **stated)
@@ -413,6 +418,7 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    max_rows: int | None = None,
 ) -> Protected:
     """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
 
@@ -430,7 +436,9 @@ def protect(
         dataset: The name the budget is kept under. Required with a file ledger.
         ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
         outside: "error" or "clip", as in `df.blowfish.protect`.
-        unit: A column that names who a row is about; repeats are refused.
+        unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
+        max_rows: How many rows one person may have, as in `df.blowfish.protect`; the same ones are kept on
+            every engine. Rows of people who have more are read into memory, those that are kept.
 
     Returns:
         An object with every verb of `df.blowfish`, and `where`, `groupby`, `plan`, `budget`, `report`.
@@ -442,7 +450,7 @@ def protect(
         ((100, 2), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-    stated |= {"outside": outside, "unit": unit}
+    stated |= {"outside": outside, "unit": unit, "max_rows": max_rows}
     if isinstance(frame, pd.DataFrame):
         return Protected(of(frame).protect(policy, **stated))
     table = open_table(frame)

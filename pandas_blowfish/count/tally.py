@@ -16,7 +16,7 @@ from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
 from pandas_blowfish.count.progress import show_progress
-from pandas_blowfish.count.readers.pieces import Pieces, is_unique, merge
+from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.weigh import clamp, total, total_groups
 from pandas_blowfish.errors import FrameError
@@ -210,18 +210,6 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
     if twice:
         raise FrameError(
             f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
-        )
-
-
-def require_unit(frame: Frame, unit: str) -> None:
-    """Refuse a frame in which one unit has several rows, or a row has none."""
-    require_columns(frame, [unit])
-    once = is_unique(frame[unit]) if isinstance(frame, pd.DataFrame) else frame.is_unique(unit)
-    if not once:
-        raise FrameError(
-            f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
-            columns=[unit],
-            fix="keep one row per unit; r rows per unit would multiply epsilon by r.",
         )
 
 

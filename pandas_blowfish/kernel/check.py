@@ -26,6 +26,7 @@ from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.price import SEVERAL
 from pandas_blowfish.plan.protocol import OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
@@ -57,7 +58,7 @@ class Check:
         policy: The promise, facts recorded by now included.
         domain: The columns that the release looks at.
         edges: The pairs.
-        times: How many of them neighbours differ by at most.
+        times: How many of them neighbours differ by at most: a person's rows, or as many as facts allow.
         text: What the receipt states was checked.
         rate: What one changed row may lose of each unit of the charge: less than 1 for rows of a chain.
         part: What the release looks at: a record elsewhere must lose nothing.
@@ -78,7 +79,9 @@ class Check:
         found = bound_moves(policy) if policy.constraints else None
         if found is None or found.rule == UNTOUCHED:
             require_untouched(policy)
-            edges, times = edges_of(policy, columns), 1
+            edges, times = edges_of(policy, columns), policy.max_rows
+        elif policy.max_rows > 1:
+            raise UnsoundPlanError(SEVERAL)
         else:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))

@@ -264,7 +264,7 @@ class Plan:
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending."""
-        noisy = self.sensitivity > 0
+        noisy, rows = self.sensitivity > 0, self.policy.max_rows
         return {
             "query": self.call,
             "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
@@ -276,6 +276,7 @@ class Plan:
             "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
             **({"public facts": self.price.describe()} if self.policy.constraints else {}),
+            **({"protects": f"a person with up to {rows:,} rows"} if rows > 1 else {}),
         }
 
     def _why_free(self) -> str:
