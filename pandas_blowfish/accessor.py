@@ -245,6 +245,9 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         known = _public_rows(source)
         if verb != "kmeans" and given.get("rows") not in (None, known):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out.")
+        if given.get("units") and source.dataset.binding["unit"] is None:
+            fix = 'protect(..., unit="patient_id")'
+            raise ArgumentError("units", "rows do not say who they are about", fix=fix)
         plan = plan_verb(verb, given, source.policy, self._scope, known)
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
         if isinstance(plan, WeakerPlan):

@@ -203,7 +203,7 @@ def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Float
 
 def _plain(facts: Facts) -> bool:
     """Return whether answers are counts with a noise each, moved by a shift."""
-    one_each = facts["proof"] in ("identity", "certified", "wasserstein")
+    one_each = facts["proof"] in ("identity", "units", "certified", "wasserstein")
     return bool(one_each and facts["verb"] in ("hist", "count"))
 
 

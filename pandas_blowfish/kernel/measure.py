@@ -98,7 +98,9 @@ def measure(
         dataset,
         plan.cost,
         body,
-        lambda: _measure_rounds(plan, frame, check, plan.cost - lost, clip=clip),
+        lambda: _measure_rounds(
+            plan, frame, check, plan.cost - lost, clip=clip, unit=dataset.binding["unit"]
+        ),
         name=name,
         rule=rule,
         part=check.part.form,
@@ -210,7 +212,9 @@ def _first_round(plan: Plan) -> Round:
     return first
 
 
-def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool) -> Ints:
+def _measure_rounds(
+    plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool, unit: str | None
+) -> Ints:
     """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone.
 
     Args:
@@ -219,6 +223,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
         check: What each further round must pass before its noise is drawn.
         left: What the first round left of the charge.
         clip: Put numbers beyond the bounds into the nearest cell.
+        unit: The column that names who a row is about.
     """
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
@@ -227,7 +232,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
         if values:
             left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
-            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip)
+            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip, unit=unit)
         exact = step.apply(counts)
         if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
             exact = np.clip(exact, -LIMIT, LIMIT)

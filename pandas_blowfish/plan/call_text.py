@@ -8,7 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its hash
-REST = ("bins", "bounds", "q", "order", "k", "scale", "rows", "strategy", "prior", "alpha", "scenario")
+REST = (
+    *("bins", "bounds", "q", "order", "k", "scale", "rows", "units", "strategy", "prior", "alpha"),
+    "scenario",
+)
 DIGEST = re.compile(
     r"[\d,]+ (?:values|ranges of cells|boxes of cells|x [\d,]+, [\d,]+ non-zeros), sha256 [0-9a-f]{64}"
 )

@@ -206,6 +206,7 @@ class Plan:
                       tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
         """
         tied = self.price.touched or self.policy.aggregates or self.policy.chain is not None
+        tied = tied or self.price.per_person  # who has rows in several parts is counted in each of them
         if tied or not self.cost or not self.measurement.own_noise:
             return EVERYONE
         sides = []

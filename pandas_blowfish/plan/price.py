@@ -33,11 +33,13 @@ class Price:
         policy: What one moved record may do: the policy itself while no fact is touched (with absolute and
             relative errors as the thresholds they are), else its closure.
         bound: The rule for the number of moved records; None where there are no facts.
+        per_person: Whether what is measured is about people, so that one neighbour is one change of it.
     """
 
     stated: Policy
     policy: Policy
     bound: MoveBound | None = None
+    per_person: bool = False
 
     @property
     def found(self) -> MoveBound:
@@ -57,7 +59,9 @@ class Price:
     @property
     def moved(self) -> int:
         """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
-        return self.bound.moves if self.bound is not None and self.touched else self.stated.max_rows
+        if self.bound is not None and self.touched:
+            return self.bound.moves
+        return 1 if self.per_person else self.stated.max_rows
 
     @property
     def records(self) -> int:
@@ -80,7 +84,7 @@ class Price:
     def proof(self) -> str:
         """Return why the plan keeps the promise in spite of the facts; "" without any."""
         rows, several = self.stated.max_rows, ""
-        if rows > 1:
+        if rows > 1 and not self.per_person:
             several = (
                 f"A person has up to {rows:,} rows, and each may move along an edge: what follows is about "
                 f"one row at epsilon / {rows:,}, and {rows:,} of them lose at most {rows:,} times as much. "

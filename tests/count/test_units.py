@@ -101,8 +101,9 @@ def test_engines_answer_from_kept_rows(engine, native):
             answers.append(own.where("x < 4").groupby("c").hist("x", epsilon="1/4"))
             answers.append(own.mean("x", epsilon="1/4"))
             answers.append(own.count(epsilon="1/4"))
+            answers.append(own.where("x < 3").count(epsilon="1/8", units=True))
 
-    for one, other in zip(answers[:3], answers[3:], strict=True):
+    for one, other in zip(answers[:4], answers[4:], strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     assert answers[2]["count"].iloc[0] == sum(own.total() for own in kept_of(frame, 2).values())
     assert answers[2]["std"].iloc[0] == 0

@@ -20,7 +20,9 @@ from oracle.tap import tables
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, BlowfishError, PolicyMismatchError, UnsoundPlanError
 from pandas_blowfish.kernel import check
+from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import Price
+from pandas_blowfish.plan.tables.people import PeopleCount
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 TABLES = 10  # pairs of neighbouring tables of one question
@@ -96,6 +98,101 @@ def test_no_person_loses_more_than_is_charged(rows, chunk):
     assert noisy > 3
     assert tight > noisy / 4
     assert len(seen) > 3
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+@pytest.mark.parametrize("chunk", range(2))
+def test_people_are_counted_within_the_charge(rows, chunk):
+    """However many rows one person has: counted or not; free just where nobody can be led in or out."""
+    tight, noisy = 0, 0
+    for seed in range(chunk * 20, chunk * 20 + 20):
+        draw = random.Random(f"people {rows} {seed}")
+        policy = cases._policy(draw, "count", draw.random() < 0.1)
+        if policy is None or policy.constraints:
+            continue
+        policy = policy.with_max_rows(rows)
+        scope = (("where", (cases.random_filter(draw, policy.domain),), {}),) if draw.random() < 0.8 else ()
+        steps = (*scope, ("count", (), {"epsilon": draw.choice(cases.EPSILONS), "units": True}))
+        frames = people(draw, policy, rows)
+        if not frames:
+            continue
+
+        releases = tables(frames, policy, steps, unit="who")
+        loss, found = in_one_round(releases, [(at, at + 1) for at in range(0, len(frames), 2)])
+
+        assert loss <= found.charged, f"seed {seed}: {steps} {policy.to_yaml()}"
+        noisy += found.noisy
+        tight += found.noisy and loss == found.charged
+
+    assert noisy > 3
+    assert tight > 1
+
+
+LIES = ["none", "less noise", "free", "rows", "in one part"]
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_the_kernel_finds_lies_about_people(lie, monkeypatch):
+    """Less noise than one person needs, rows in the place of people, or a charge to some people alone."""
+    policy = visits()
+    frame = frame_of(policy.domain, [(0, 1, 0), (1, 2, 1), (1, 3, 0)]).assign(who=["a", "a", "b"])
+    frame = frame.blowfish.protect(policy, epsilon=1, unit="who")
+    asked = frame.blowfish.where(f"age < {3 + LIES.index(lie)}")  # plans that passed are not tried again
+    if lie in ("less noise", "free"):
+        monkeypatch.setattr(PeopleCount, "scale", Fraction(1, 2) if lie == "less noise" else Fraction(0))
+    if lie == "rows":
+        true = check.count_cells
+        monkeypatch.setattr(check, "count_cells", lambda *given, **named: true(*given, **named) + 1)
+    if lie == "in one part":
+        part = policy.plan.where("place == 'n'").hist("ill").part
+        monkeypatch.setattr(Plan, "part", part)
+
+    if lie == "none":
+        assert asked.count(epsilon=1, units=True).shape == (1, 2)
+        return
+    with pytest.raises(UnsoundPlanError):
+        asked.count(epsilon=1, units=True)
+    assert frame.blowfish.budget.spent == 0
+
+
+def test_people_in_several_parts_are_charged_in_each():
+    """Counts of people add up over parts; they are exact where the filter is about public columns alone."""
+    policy = visits()
+    frame = frame_of(policy.domain, [(0, 1, 0), (1, 2, 1), (1, 3, 0)]).assign(who=["a", "a", "b"])
+    frame = frame.blowfish.protect(policy, epsilon=1, unit="who")
+    asked = frame.blowfish.where("place == 's'")
+
+    for place in "ns":
+        frame.blowfish.where(f"place == '{place}' and age < 3").count(epsilon="1/4", units=True)
+    exact = asked.count(epsilon="1/4", units=True)
+
+    assert frame.blowfish.budget.spent == Fraction(1, 2)
+    assert exact["count"].tolist() == [2]
+    assert frame.blowfish.count(epsilon="1/4", units=True)["count"].tolist() == [2]
+    assert asked.plan.count(units=True).strategy == "exact"
+    assert policy.plan.where("age < 3").count(units=True).sensitivity == 1
+    assert policy.plan.where("age < 3").count(units=True, epsilon="1/2").privacy_loss() == Fraction(1, 2)
+    assert "units=True" in exact.blowfish.receipt["query"]
+    assert frame.blowfish.ledger.verify(exact.blowfish.receipt)
+
+
+def test_people_are_asked_for_in_one_way():
+    """Not by groups, not without a unit; with one row each they are rows."""
+    policy = visits()
+    frame = frame_of(policy.domain, [(0, 1, 0), (1, 2, 1)])
+
+    with pytest.raises(ArgumentError, match="several groups"):
+        policy.plan.groupby("place").count(units=True)
+    with pytest.raises(ArgumentError, match="units"):
+        policy.plan.count(units="yes")
+    with pytest.raises(ArgumentError, match="who they are about"):
+        frame.blowfish.protect(visits(1), epsilon=1).blowfish.count(units=True, epsilon=1)
+    with pytest.raises(ArgumentError, match="no matrix"):
+        policy.plan.where("age < 3").count(units=True).matrix()
+
+    single = frame.assign(who=[1, 2]).blowfish.protect(visits(1), epsilon=1, unit="who")
+    assert single.blowfish.count(units=True, epsilon=1)["count"].tolist() == [2]
+    assert visits(1).plan.where("age < 3").count(units=True).strategy == "identity"
 
 
 def visits(max_rows=3, **stated):
