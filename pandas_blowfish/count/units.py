@@ -361,6 +361,19 @@ def _digest(key: str, sums: tuple[int, int], many: int) -> str:
     return seal_digest(key, "units", "rows", *(f"{each:016x}" for each in sums), str(many))
 
 
+def count_rows(frame: Frame, unit: str) -> NDArray[np.int64]:
+    """Return how many rows each unit has, in no order."""
+
+    def work(part: pd.DataFrame) -> Census:
+        units, usable = hash_units(part[unit], 0)
+        distinct, counts = np.unique(units, return_counts=True)
+        return Census(distinct, counts.astype(np.int64), (0, 0), usable)
+
+    found = merge(frame, [unit], work, Census.plus)
+    require_usable(unit, found.usable)
+    return found.counts
+
+
 def require_unit(frame: Frame, unit: str) -> None:
     """Refuse a frame in which one unit has several rows, or a row has none."""
     once = False
