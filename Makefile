@@ -27,9 +27,11 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/ranges.py
 	$(BIN)/python benchmarks/ranges.py --data --speed
+	$(BIN)/python benchmarks/shape_bias.py
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/boxes.py
 	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/pufferfish.py
 	$(BIN)/python benchmarks/kmeans.py

@@ -37,7 +37,7 @@ from pandas_blowfish.errors import (
     NotReleasedError,
     WrongRoleError,
 )
-from pandas_blowfish.explain.glance import frame_html, frame_text
+from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames import free
@@ -49,8 +49,9 @@ from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Tables
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.table_set import Tables
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
+from pandas_blowfish.verbs import Verbs, call_error, check_call, specialise
 
 TAKEN = (
     "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
@@ -78,7 +79,7 @@ class BlowfishAccessor:
         >>> df = patients.blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
         >>> ages = df.blowfish.hist("age", epsilon="0.25")
         >>> ages.shape, df.blowfish.budget
-        ((100, 2), Budget(total=1, spent=1/4, remaining=3/4))
+        ((100, 3), Budget(total=1, spent=0.25, remaining=0.75))
     """
 
     _kind: ClassVar[str | None] = None  # of the record that a frame of this role carries
@@ -112,6 +113,7 @@ class BlowfishAccessor:
 class Rows(BlowfishAccessor, Generic[Bound]):
     """Rows that can be protected."""
 
+    @check_call
     def protect(
         self,
         policy: Any,
@@ -273,13 +275,13 @@ def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFra
     def asked(*given: Given.args, **named: Given.kwargs) -> pd.DataFrame:
         try:
             signature.bind(*given, **named)
-        except TypeError:
+        except TypeError as error:
             if "epsilon" in named or (given[1:] and not named):
                 raise NotProtectedError("release") from None
             if named.keys() & {"strategy", "post", "name"}:
                 problem = "an earlier release is asked, nothing is measured"
                 raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
-            raise
+            raise call_error(question.__name__, signature, named, error) from None
         return question(*given, **named)
 
     return asked
@@ -292,6 +294,12 @@ class ReleasedFrame(BlowfishAccessor):
     """
 
     _kind = "release"
+
+    def __repr__(self) -> str:
+        return release_text(self._frame)
+
+    def _repr_html_(self) -> str:
+        return release_html(self._frame)
 
     @property
     def receipt(self) -> Receipt:
@@ -314,13 +322,14 @@ class ReleasedFrame(BlowfishAccessor):
         return free.cumhist_again(self._frame)
 
     @_free
-    def quantile(self, q: Shares = 0.5) -> pd.DataFrame:
+    def quantile(self, q: Shares = 0.5, *, interpolation: Inside = "linear") -> pd.DataFrame:
         """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
 
         Args:
             q: A share between 0 and 1, or several; the median by default.
+            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
         """
-        return free.quantile_again(self._frame, q)
+        return free.quantile_again(self._frame, q, interpolation)
 
     @_free
     def range(self, bounds: Bounds) -> pd.DataFrame:
@@ -328,6 +337,7 @@ class ReleasedFrame(BlowfishAccessor):
 
         Args:
             bounds: (low, high) pairs of released cells, None for an end of the domain; "all" for every range.
+                A date as the upper end holds its day, as in a `range` of protected rows.
         """
         return free.range_again(self._frame, bounds)
 
@@ -412,6 +422,7 @@ def of(frame: pd.DataFrame) -> AnyFrame:
 pd.api.extensions.register_dataframe_accessor("blowfish")(of)  # type: ignore[type-var]  # no class
 
 
+@check_call
 def protect(
     frame: Any,
     policy: Any,
@@ -426,8 +437,8 @@ def protect(
     """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
 
     Rows outside the declared domain are looked for here, once; a release counts such rows nowhere and never
-    fails because of one. Every table is sealed by how often its cells occur, whatever the order of rows (in
-    pandas their order is checked besides): a dataset may be protected in pandas today and in another engine
+    fails because of one. Every table is sealed by how often its cells occur, whatever the order of rows (but
+    for those of a chain, `bf.Markov`): a dataset may be protected in pandas today and in another engine
     tomorrow, on one budget. Each release first counts the columns it reads once more, to see that they are
     still those (`StaleFrameError`).
 
@@ -450,7 +461,7 @@ def protect(
         >>> import pandas_blowfish as bf
         >>> patients = bf.protect(bf.datasets.patients(1_000), bf.datasets.patients_policy(), epsilon=1)
         >>> patients.hist("age", epsilon="0.25").shape, patients.budget.remaining
-        ((100, 2), Fraction(3, 4))
+        ((100, 3), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
     stated |= {"outside": outside, "unit": unit, "max_rows": max_rows}

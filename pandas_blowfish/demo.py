@@ -17,7 +17,7 @@ def main() -> None:
     print("What would a histogram of ages by decade cost, and how wrong would it be?")
     print(df.blowfish.plan.hist("age", epsilon="0.1", bins=10), end="\n\n")
     ages = df.blowfish.hist("age", epsilon="0.1", bins=10)
-    _bars(ages, patients.groupby(patients["age"] // 10).size(), "ages by decade, epsilon 1/10")
+    _bars(ages, patients.groupby(patients["age"] // 10).size(), "ages by decade, epsilon 0.1")
     groups = df.blowfish.hist("disease", epsilon="0.1", bins=bf.datasets.DISEASES)
     _bars(groups, None, "disease groups: the policy discloses them, so they are exact and cost nothing")
     print(f"strategy {groups.blowfish.receipt['strategy']!r}, cost {groups.blowfish.receipt['epsilon']}\n")

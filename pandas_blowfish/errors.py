@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from pandas_blowfish.markup import short
+
 
 class BlowfishError(Exception):
     """Base class of every error raised on purpose by this library."""
@@ -100,6 +102,17 @@ class UndeclaredColumnError(BlowfishError, KeyError):
         self.column, self.declared = column, list(declared)
         fix = fix or "add it to the schema; a domain is never read from the rows."
         super().__init__(_message(f"column {column!r} has no declared domain.", ", ".join(declared), fix))
+
+
+class UnknownTableError(BlowfishError, KeyError):
+    """A release of several tables was asked for one that it does not have."""
+
+    def __init__(self, columns: object, tables: Sequence[Sequence[str]]) -> None:
+        self.columns, self.tables = columns, [tuple(each) for each in tables]
+        known = [", ".join(map(repr, each)) for each in tables[:12]]
+        known += [f"{len(tables) - 12:,} more"] if len(tables) > 12 else []
+        fix = "name the columns of a table that was asked for, in any order."
+        super().__init__(_message(f"this release has no table of {columns!r}.", "; ".join(known), fix))
 
 
 class UnboundedColumnError(BlowfishError, ValueError):
@@ -220,6 +233,8 @@ class StaleFrameError(FrameError):
         self.dataset, self.what = dataset, what
         fix = "release from the frame protect() returned; to ask about some of its rows "
         fix += "use .where() rather than filtering; other rows are another dataset with its own name."
+        if "same rows in another order" in what:
+            fix = "the policy's chain is about rows in order of time: put them back into that order."
         super().__init__(f"{what} not what was sealed as dataset {dataset!r}", fix=fix)
 
 
@@ -273,10 +288,11 @@ class InsufficientBudgetError(LedgerError):
 
     def __init__(self, dataset: str, requested: Fraction, remaining: Fraction, total: Fraction) -> None:
         self.dataset, self.requested, self.remaining, self.total = dataset, requested, remaining, total
-        what = f"dataset {dataset!r}: requested {requested}, remaining {remaining}, total {total}."
+        ask, left, whole = map(short, (requested, remaining, total))
+        what = f"dataset {dataset!r}: requested {ask}, remaining {left}, total {whole}."
         fix = "ask with a smaller epsilon, reuse an earlier release by its name=, "
         fix += "or raise the total on the record with Ledger.raise_budget."
-        super().__init__(_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix))
+        super().__init__(_message(what, f"epsilon <= {left}" if remaining else "what costs 0", fix))
 
 
 class ClosedDatasetError(LedgerError):
@@ -311,9 +327,9 @@ class BudgetMismatchError(LedgerError, ValueError):
 
     def __init__(self, dataset: str, asked: Fraction, total: Fraction) -> None:
         self.dataset, self.asked, self.total = dataset, asked, total
-        what = f"dataset {dataset!r} has a total of {total}, not {asked}."
+        what = f"dataset {dataset!r} has a total of {short(total)}, not {short(asked)}."
         fix = "protect with that epsilon; Ledger.raise_budget raises the total on the record."
-        super().__init__(_message(what, f"epsilon={str(total)!r}", fix))
+        super().__init__(_message(what, f"epsilon={short(total)!r}", fix))
 
 
 class PolicyMismatchError(LedgerError, ValueError):

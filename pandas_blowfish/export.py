@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, MissingPackageError, ReceiptError
 from pandas_blowfish.release import Receipt, receipt_of
-from pandas_blowfish.spreadsheet import FORMULA, write_csv
+from pandas_blowfish.spreadsheet import FORMULA, label_texts, write_csv
 
 SUFFIXES = (".parquet", ".csv", ".xlsx")
 NEEDS = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}  # the package, and the extra
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no character of XML
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MAX_SHEET_ROWS, MAX_SHEET_NAME = 1_048_575, 31
 
 
@@ -112,17 +114,38 @@ def _excel(frames: list[pd.DataFrame], receipts: list[Receipt], keys: list[Any],
             raise ArgumentError("path", what, fix="save as .parquet or .csv")
     with pd.ExcelWriter(target, engine="openpyxl") as book:
         for (sheet, beside), frame, receipt in zip(sheets, frames, receipts, strict=True):
-            labels = frame.index.to_frame(index=False)
-            for column in labels.columns:
-                if not pd.api.types.is_numeric_dtype(labels[column]):  # Excel knows no intervals or zones
-                    labels[column] = labels[column].astype(str)
-            table = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+            table = pd.concat([_excel_labels(frame.index), _excel_values(frame)], axis=1)
             table.to_excel(book, sheet_name=sheet, index=False)
             facts = pd.Series(dict(_cells(receipt)), name="value")
             facts.rename_axis("receipt").to_excel(book, sheet_name=beside)
             for name in (sheet, beside):
                 _mark_text(book.sheets[name])
     return [target]
+
+
+def _excel_labels(index: pd.Index[Any]) -> pd.DataFrame:
+    """Return labels as a workbook holds them, which knows no intervals or zones: days as dates."""
+    labels = index.to_frame(index=False)
+    for place in range(labels.shape[1]):
+        level = index.get_level_values(place)
+        if pd.api.types.is_numeric_dtype(level.dtype):
+            continue
+        shown: list[Any] = [None if each != each else str(each) for each in label_texts(level).tolist()]
+        dated = getattr(level, "left", level).dtype.kind == "M"
+        if dated and all(each is None or DAY.fullmatch(each) for each in shown):
+            shown = [None if each is None else date.fromisoformat(each) for each in shown]
+        labels.isetitem(place, shown)
+    return labels
+
+
+def _excel_values(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return answers as a workbook holds them: instants of a zone, and spans, as text."""
+    table = frame.reset_index(drop=True)
+    for place in range(table.shape[1]):
+        column = table.iloc[:, place]
+        if isinstance(column.dtype, pd.DatetimeTZDtype) or column.dtype.kind == "m":
+            table.isetitem(place, [None if pd.isna(each) else str(each) for each in column])
+    return table
 
 
 def _mark_text(sheet: Any) -> None:

@@ -7,12 +7,18 @@ lines and bars are `currentColor` made fainter, so that nothing vanishes on a da
 from __future__ import annotations
 
 import html
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST = 160  # characters of one value that a view shows
 WIDTH = 20  # characters of a bar in a terminal
+WITH_ERRORS = ("count", "value", "size", "unshaped", "low", "high")  # columns that `std` is about
 
 _LINE = "1px solid rgba(128,128,128,.45)"
 _CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0;white-space:normal"
@@ -51,14 +57,14 @@ def safe(value: object, most: int = MOST) -> Html:
 
 
 def amount(value: Fraction) -> str:
-    """Return an exact number as it is where that is short, else what it is about.
+    """Return an exact number, as a decimal if there is one, where that is short, else what it is about.
 
     Examples:
-        >>> amount(Fraction(1, 10)), amount(Fraction(10**12, 10**12 + 1))
-        ('1/10', 'about 1')
+        >>> amount(Fraction(1, 10)), amount(Fraction(1, 3)), amount(Fraction(10**12, 10**12 + 1))
+        ('0.1', '1/3', 'about 1')
     """
     if max(abs(value.numerator), value.denominator).bit_length() <= 34:
-        return str(value)
+        return short(value)
     try:
         return f"about {float(value):.6g}"
     except OverflowError:
@@ -74,10 +80,190 @@ def decimal(value: Fraction) -> str:
     """
     parts = value * 10**6
     if parts.denominator > 1 or abs(value) >= 10**12:
-        return f"about {float(value):.4g}" if abs(value) < 10**300 else "beyond all bounds"
+        return f"about {digits(float(value))}" if abs(value) < 10**300 else "beyond all bounds"
     whole, rest = divmod(abs(int(parts)), 10**6)
     point = f".{rest:06d}".rstrip("0") if rest else ""
     return f"{'-' if value < 0 else ''}{whole:,}{point}"
+
+
+def short(value: Fraction) -> str:
+    """Return an exact number as a decimal where that says the same, else as the fraction it is.
+
+    Examples:
+        >>> short(Fraction(1, 10)), short(Fraction(1, 3))
+        ('0.1', '1/3')
+    """
+    text = decimal(value).replace(",", "")
+    return str(value) if text[-1:].isalpha() or text.startswith("about") else text
+
+
+def digits(value: float, most: int = 4) -> str:
+    """Return a number with its first digits, thousands separated; exponents only where zeros would be many.
+
+    Examples:
+        >>> digits(14123.4, 3), digits(0.012347), digits(7.0), digits(1e20)
+        ('14,100', '0.01235', '7', '1e+20')
+    """
+    if not math.isfinite(value) or value == 0 or not 1e-5 <= abs(value) < 1e15:
+        return f"{value:.{most}g}"
+    after = most - 1 - math.floor(math.log10(abs(value)))
+    text = f"{round(value, after):,.{max(after, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def round_to(value: float, error: float, *, whole: bool = False) -> str:
+    """Return a number with the digits that its error supports, two of the error's own.
+
+    Args:
+        value: The number.
+        error: Its standard error; 0 for an exact one.
+        whole: Whether it is a count, of which no part is shown.
+
+    Examples:
+        >>> round_to(2989.09915, 53.3, whole=True), round_to(10.90085, 2.8, whole=True)
+        ('2,989', '11')
+        >>> round_to(298_912.3, 5_300, whole=True), round_to(10.90085, 0.28), round_to(10.90085, 0.0)
+        ('298,900', '10.90', '10.90085')
+    """
+    if not math.isfinite(value):
+        return "not known" if value != value else str(value)
+    if not error > 0 or not math.isfinite(error):
+        return f"{value:,.0f}" if whole else f"{value:,.10g}"
+    after = 1 - math.floor(math.log10(error))
+    after = min(after, 0) if whole else min(after, 15)
+    return f"{round(value, after) + 0.0:,.{max(after, 0)}f}"
+
+
+def span_words(nanoseconds: float) -> str:
+    """Return a span of time in the unit a person would choose.
+
+    Examples:
+        >>> span_words(4.06e10), span_words(2 * 86_400e9), span_words(5.4e12), span_words(3e6)
+        ('40.6 seconds', '2 days', '1.5 hours', '0.003 seconds')
+    """
+    units = {"days": 86_400.0, "hours": 3_600.0, "minutes": 60.0, "seconds": 0.0}
+    name, unit = next(each for each in units.items() if abs(nanoseconds) / 1e9 >= each[1])
+    unit = unit or 1.0
+    text = digits(nanoseconds / 1e9 / unit, 3)
+    return f"{text} {name[:-1] if text == '1' else name}"
+
+
+def cell_name(value: Any) -> str:
+    """Return a cell of a release as a person names it: days, months and spans of days as dates.
+
+    Examples:
+        >>> import pandas as pd
+        >>> day, week, month = (pd.Timestamp(f"2013-{end}") for end in ("01-02", "01-08", "02-01"))
+        >>> [cell_name(pd.Interval(pd.Timestamp("2013-01-01"), end, "left")) for end in (day, week, month)]
+        ['2013-01-01', '2013-01-01 to 2013-01-07', '2013-01']
+        >>> cell_name(pd.Interval(0.0, 4.0, "both")), cell_name(5.0), cell_name(float("nan"))
+        ('[0, 4]', '5', 'missing')
+    """
+    import pandas as pd  # here: a ledger is read without pandas
+
+    if isinstance(value, tuple):
+        return ", ".join(map(cell_name, value))
+    if isinstance(value, pd.Interval):
+        begin, end = ("[" if value.closed_left else "("), ("]" if value.closed_right else ")")
+        dates = _dates_of(value)
+        return dates or f"{begin}{cell_name(value.left)}, {cell_name(value.right)}{end}"
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return "missing"
+    if isinstance(value, pd.Timestamp):
+        return f"{value:%Y-%m-%d}" if value == value.normalize() else f"{value:%Y-%m-%d %H:%M}"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _dates_of(cell: Any) -> str:
+    """Return a cell of whole days as its day, month, year, or first and last day; "" for any other."""
+    import pandas as pd  # here: a ledger is read without pandas
+
+    first, end = cell.left, cell.right
+    if not isinstance(first, pd.Timestamp) or cell.closed != "left":
+        return ""
+    if first != first.normalize() or end != end.normalize() or end <= first:
+        return ""
+    first, end = first.tz_localize(None), end.tz_localize(None)
+    last = end - pd.Timedelta(days=1)
+    for form, unit in (("%Y-%m-%d", "D"), ("%Y-%m", "M"), ("%Y", "Y")):
+        whole = first.to_period(unit)
+        if whole.start_time == first and whole == last.to_period(unit) and whole.end_time.normalize() == last:
+            return str(first.strftime(form))
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+
+
+def show_number(value: Any, error: Any, *, whole: bool = False) -> str:
+    """Return a released number, instant or span with the digits that its error supports.
+
+    Examples:
+        >>> import pandas as pd
+        >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("7h32m"))
+        '2013-07-06 12:14'
+        >>> show_number(pd.Timestamp("2013-07-06 12:14:24"), pd.Timedelta("2D")), show_number(True, 1.0)
+        ('2013-07-06', 'True')
+    """
+    import pandas as pd  # here: a ledger is read without pandas
+
+    if isinstance(value, pd.Timestamp):
+        size = pd.Timedelta(error) / pd.Timedelta("1h") if isinstance(error, pd.Timedelta) else 1.0
+        form = "%Y-%m-%d" if size >= 24 else "%Y-%m-%d %H:%M" if size > 0.05 else "%Y-%m-%d %H:%M:%S"
+        return value.strftime(form)
+    if isinstance(value, pd.Timedelta):
+        return span_words(float(value.as_unit("ns").value))
+    if isinstance(value, float):
+        return round_to(value, error if isinstance(error, float) else 0.0, whole=whole)
+    return cell_name(value)
+
+
+def read_numbers(release: pd.DataFrame) -> pd.DataFrame:
+    """Return a release as text that people read: counts as whole numbers, digits that errors support, dates.
+
+    Labels become columns. The release itself keeps its floats.
+
+    Examples:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"count": [2989.09915], "std": [53.3317]}, index=pd.Index([5.0], name="n"))
+        >>> read_numbers(frame).to_dict("list")
+        {'n': ['5'], 'count': ['2,989'], 'std': ['53']}
+    """
+    import pandas as pd  # here: a ledger is read without pandas
+
+    found: dict[str, list[str]] = {}
+    for level, name in enumerate(release.index.names):
+        cells = release.index.get_level_values(level)
+        known = {cell: cell_name(cell) for cell in cells.unique()}
+        found["" if name is None else str(name)] = [known.get(cell, "missing") for cell in cells]
+    errors = release["std"].tolist() if "std" in release.columns else [0.0] * len(release)
+    counts = "count" in release.columns or "size" in release.columns
+    for column in release.columns:
+        values = release[column].tolist()
+        if column == "std":
+            text = [
+                digits(each, 2) if isinstance(each, float) else show_number(each, each) for each in values
+            ]
+        elif column in WITH_ERRORS:
+            pairs = zip(values, errors, strict=True)
+            text = [show_number(value, error, whole=counts) for value, error in pairs]
+        else:
+            text = [digits(each) if isinstance(each, float) else cell_name(each) for each in values]
+        found[str(column)] = text
+    return pd.DataFrame(found)
+
+
+def show_call(call: object) -> str:
+    """Return a call with its epsilon as a decimal, where that says the same, and without the defaults.
+
+    Examples:
+        >>> show_call("hist('sex', strategy='auto', epsilon='1/10')"), show_call("count(epsilon='1/3')")
+        ("hist('sex', epsilon=0.1)", "count(epsilon='1/3')")
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        text = short(Fraction(found[1]))
+        return found[0] if "/" in text else f"epsilon={text}"
+
+    text = str(call).replace(", strategy='auto'", "").replace("strategy='auto', ", "")
+    return re.sub(r"epsilon='(\d{1,30}(?:/[1-9]\d{0,29})?)'", shown, text)
 
 
 def spent_text(spent: Fraction, total: Fraction) -> str:

@@ -13,24 +13,31 @@ from numpy.typing import NDArray
 
 from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import (
+    OWN_UNITS,
     TECHNICAL,
     TOTALS,
     read_receipt,
     reading,
     require_parts,
+    show_facts,
     translate,
     write_receipt,
 )
-from pandas_blowfish.errors import FrameError, NotReleasedError
+from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
-INTERVAL_FACTS = ("scale", "smallest_scale", "post", "lowest_shift", "highest_shift", "std_low", "std_high")
+SIGNED = (False, "signed")  # what `post` is where counts may be negative
+UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
+INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
@@ -38,8 +45,8 @@ PARTS = {  # of a receipt, as its views group them
     "question": ("query", "verb", "columns", "groupby", "table", "derived", "name", "dataset", "answers"),
     "cost": ("epsilon", "spent", "remaining"),
     "noise": (
-        *("noise", "strategy", "sensitivity", "scale", "expected_squared_error", "std_low", "std_high"),
-        *("post", "values_are"),
+        *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
+        *("typical_error", "std_low", "std_high", "post", "values_are"),
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),
@@ -58,23 +65,38 @@ class Receipt(dict[str, Any]):
 
     def parts(self) -> dict[str, dict[str, Any]]:
         """Return its facts, grouped as a reader asks: the question, its cost, the noise, ..."""
-        facts = translate(self)
+        return self._grouped(translate(self))
+
+    def show_parts(self) -> dict[str, dict[str, Any]]:
+        """Return `parts` as people read them: decimals, in the columns' own units, typical errors."""
+        with reading():
+            return self._grouped(show_facts(read_receipt(self)))
+
+    @staticmethod
+    def _grouped(facts: dict[str, Any]) -> dict[str, dict[str, Any]]:
         groups = {part: {key: facts[key] for key in keys if key in facts} for part, keys in PARTS.items()}
-        known = {"kind", *TECHNICAL, *(key for keys in PARTS.values() for key in keys)}
+        known = {"kind", "lattice", *TECHNICAL, *(key for keys in PARTS.values() for key in keys)}
         groups["more"] = {str(key): value for key, value in facts.items() if key not in known}
-        groups["technical"] = {key: facts[key] for key in TECHNICAL if key in facts}
+        groups["technical"] = {key: facts[key] for key in ("lattice", *TECHNICAL) if key in facts}
         return {part: stated for part, stated in groups.items() if stated}
 
     def __repr__(self) -> str:
-        lines, parts = ["Receipt"], self.parts()
+        lines, parts = ["Receipt"], self._views()
         width = max((len(markup.one_line(key, 40)) for part in parts.values() for key in part), default=0)
         for part, stated in parts.items():
             shown = {markup.one_line(key, 40).ljust(width): value for key, value in stated.items()}
             lines += [f" {part}", markup.text_facts(shown)]
         return "\n".join(lines)
 
+    def _views(self) -> dict[str, dict[str, Any]]:
+        """Return what a view shows: of an edited receipt its parts as they stand."""
+        try:
+            return self.show_parts()
+        except ReceiptError:
+            return self.parts()
+
     def _repr_html_(self) -> str:
-        parts = self.parts()
+        parts = self._views()
         technical = parts.pop("technical", {})
         tables = [markup.facts_table(stated, part) for part, stated in parts.items()]
         tables += [markup.fold("technical", markup.facts_table(technical))] if technical else []
@@ -98,7 +120,22 @@ def facts_of(frame: pd.DataFrame) -> dict[str, Any]:
 
 def count_frame(plan: Plan, solved: Solved, facts: Mapping[str, Any]) -> pd.DataFrame:
     """Return the answers as a frame: `count`, `std`, the full declared domain, the receipt in attrs."""
-    return with_receipt({"count": solved.answers, "std": plan.std}, plan.index, facts)
+    return with_receipt(count_columns(solved, plan.std, facts), plan.index, facts)
+
+
+def count_columns(solved: Solved, std: Floats, facts: Mapping[str, Any], **more: Floats) -> dict[str, Floats]:
+    """Return the columns of released counts: `unshaped` is there where `count` is another number.
+
+    Args:
+        solved: The answers, and the estimates that they were shaped from.
+        std: The standard error of each estimate.
+        facts: Those of the receipt.
+        more: Columns between the two.
+    """
+    columns = {"count": solved.answers, "std": std, **more}
+    if facts["post"] in SIGNED and np.array_equal(solved.answers, solved.unshaped):
+        return columns
+    return {**columns, UNSHAPED: solved.unshaped}
 
 
 def with_receipt(
@@ -115,29 +152,42 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
-    exact are covered with this probability over both kinds of answers. There are two exceptions.
-    Quantiles have `widest` released errors around the released value, which are about the noise in the
-    counts, not about where rows lie inside a bin. Sizes of a `kmeans` are about the noise in the bins of a
-    cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or many small
-    counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows there are.
+    exact are covered with this probability over both kinds of answers. Quantiles have the whole cells that
+    the noisy counts leave possible (`cell_bounds`), at the next of ten levels from 0.5 to 0.9999 that their
+    receipt states, beyond it all cells. There is one exception. Sizes of a `kmeans` are about the noise in
+    the bins of a cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or
+    many small counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows
+    there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
                   rounded shows in `std` and is refused.
-        Ensures:  P(low <= true count <= high) >= level for each row, with these exceptions.
-        Because:  of an answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`reach_of_sum`); of an estimate t is `widest` standard errors. A shaped count is
-                  max(0, noisy - s) with s between the receipt's shifts, so a positive one is within t of
-                  the truth after adding s back, and a zero one means only that the noisy answer was at
-                  most s; a shaped sum is the unbiased one less a shift.
+        Ensures:  P(low <= true count <= high) >= level for each row, with this exception.
+        Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
+                  (`reach_of_sum`); of an estimate t is `widest` standard errors. Truth lies between 0
+                  and the public number of rows, so what is impossible is cut off, and an estimate
+                  that is impossible is moved to the nearest that is not. Releases of earlier versions keep
+                  no unshaped answers: a shaped count is max(0, noisy - s) with s between the receipt's
+                  shifts, so a positive one is within t of the truth after adding s back, and a zero
+                  one means only that the noisy answer was at most s.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame
     with reading():
-        low, high = _ends(frame, _usable(frame), level)
+        facts = _usable(frame)
+        low, high = _ends(frame, facts, level)
+        if value_of(facts["verb"]) == "count":
+            low, high = _whole_ends(low, high)
         bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
     return bounds
+
+
+def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the whole numbers that an interval of counts begins and ends with, which are all it can hold."""
+    first, last = np.ceil(low - 1e-9) + 0.0, np.floor(high + 1e-9) + 0.0
+    empty = first > last  # no whole number is in it: the next ones are around it
+    return np.where(empty, last, first), np.where(empty, first, last)
 
 
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
@@ -146,8 +196,11 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
     if facts["verb"] == "quantile":
-        return _around(facts, value, frame["std"], level)
-    return _bounds(facts, value.to_numpy(dtype=float), frame["std"].to_numpy(dtype=float), level)
+        return _around(facts, value, level)
+    std = frame["std"].to_numpy(dtype=float)
+    if is_shifted(facts):
+        return _shifted_bounds(facts, value.to_numpy(dtype=float), std, level)
+    return _bounds(facts, unshaped_of(frame, facts), std, level)
 
 
 def value_of(verb: Any) -> str:
@@ -170,7 +223,7 @@ def _usable(frame: pd.DataFrame) -> Facts:
         raise FrameError("how wrong these answers are depends on the rows", fix="use another strategy.")
     if value_of(facts["verb"]) == "value":
         return facts
-    if facts.get("derived") and facts["post"] and "from_cumulative" not in facts:
+    if is_shifted(facts) and facts.get("derived") and facts["post"] and "from_cumulative" not in facts:
         raise FrameError(
             "these answers are sums of counts that were shaped one by one",
             fix="ask a cumhist, or release the hist with post=False.",
@@ -185,14 +238,45 @@ def _usable(frame: pd.DataFrame) -> Facts:
     return facts
 
 
-def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
-    """Return low and high: the unshaped answer, which is the shaped one and a shift, give or take."""
-    noisy, plain = std > 0, _plain(facts)
+def is_shifted(facts: Facts) -> bool:
+    """Return whether a receipt is of a version that kept by how much answers were moved, not the unshaped."""
+    return "lowest_shift" in facts
+
+
+def unshaped_of(frame: pd.DataFrame, facts: Facts) -> Floats:
+    """Return the estimates that a release was shaped from; of one that was not shaped, the answers."""
+    if UNSHAPED in frame.columns:
+        return frame[UNSHAPED].to_numpy(dtype=float)
+    shown = value_of(facts["verb"])
+    if shown == "count" and facts["post"] not in SIGNED:
+        raise FrameError(
+            f"the release has no column {UNSHAPED!r} any more", fix="ask it of the release as returned."
+        )
+    return frame[shown].to_numpy(dtype=float)
+
+
+def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high: the unshaped answer, or the nearest possible one, give or take."""
+    spread = _spread(facts, std, level)
+    spread += np.where(unshaped == np.rint(unshaped), 0.0, 1e-9 * np.maximum(np.abs(unshaped), 1.0))
+    spread *= std > 0
+    if facts["post"] in SIGNED or facts["verb"] == "workload":  # sums with negative weights may be negative
+        return unshaped - spread, unshaped + spread
+    most = facts.get("largest_answer")
+    ends = (0.0, np.inf if most is None else most)
+    middle = np.where(std > 0, np.clip(unshaped, *ends), unshaped)
+    low, high = np.clip(middle - spread, *ends), np.clip(middle + spread, *ends)
+    return np.where(std > 0, low, middle), np.where(std > 0, high, middle)
+
+
+def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high of earlier versions: the unshaped answer is the shaped one and a shift."""
+    noisy, plain = std > 0, _terms(facts) == ONE
     spread = _spread(facts, std, level)
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = facts["lowest_shift"], facts["highest_shift"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
-    if not facts["post"] or facts["verb"] == "workload":  # sums with negative weights may be negative
+    if not facts["post"] or facts["verb"] == "workload":
         return low, high
     if plain:
         low = np.where(noisy & (count <= 0), 0.0, low)
@@ -201,10 +285,14 @@ def _bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Float
     return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
 
 
-def _plain(facts: Facts) -> bool:
-    """Return whether answers are counts with a noise each, moved by a shift."""
-    one_each = facts["proof"] in ("identity", "units", "certified", "wasserstein")
-    return bool(one_each and facts["verb"] in ("hist", "count"))
+def _terms(facts: Facts) -> str:
+    """Return what an answer is off by, as the receipt states it; of earlier versions, as their proofs do."""
+    if "noise_terms" in facts:
+        return str(facts["noise_terms"])
+    if facts["proof"] in ("identity", "certified", "wasserstein"):
+        return ONE if facts["verb"] in ("hist", "count") and "derived" not in facts else ESTIMATE
+    whole = facts["proof"] in ("ordered", "tree") and "derived" not in facts
+    return SUM if whole and facts["verb"] != "workload" else ESTIMATE
 
 
 def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
@@ -213,15 +301,14 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
     """
     scale, finest = Fraction(facts["scale"]), Fraction(facts["smallest_scale"])
-    if _plain(facts) and "derived" not in facts:
+    terms, one = _terms(facts), variance(scale)
+    if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    one = variance(scale)
-    whole = facts["proof"] in ("ordered", "tree") and scale == finest and one > 0
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
     spread = widest(level) * std * rounding + 1
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
-    if "derived" in facts or not whole:
+    if terms != SUM or scale != finest or one <= 0:
         return spread
     many = std**2 / one
     for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():
@@ -231,21 +318,52 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _around(facts: Facts, value: pd.Series[Any], std: pd.Series[Any], level: Any) -> tuple[Any, Any]:
-    """Return a quantile's bounds in its own units, within the declared ones."""
-    if isinstance(value.dtype, pd.CategoricalDtype):
-        raise FrameError("categories have no distances", fix="take the quantiles of the cumhist's interval.")
-    if not pd.api.types.is_numeric_dtype(std.dtype) and std.dtype.kind != "m":
+def label_text(label: Any) -> str:
+    """Return the name under which a receipt keeps what belongs to one answer, whatever stores its label.
+
+    Examples:
+        >>> label_text(("F", np.float64(0.5))), label_text(0.5)
+        ("('F', 0.5)", '0.5')
+    """
+    parts = label if isinstance(label, tuple) else (label,)
+    plain = tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+    return repr(plain if isinstance(label, tuple) else plain[0])
+
+
+def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
+    """Return where the cells begin and end that may hold a quantile, at the next level that is stated."""
+    if "cell_bounds" not in facts:
+        raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
+    reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]
+    stated = [facts["cell_bounds"].get(label_text(label)) for label in value.index]
+    if reached:
+        pairs = [None if text is None else text.split()[2 * reached[0] :][:2] for text in stated]
+    else:  # beyond the last
+        whole = [str(facts["smallest_value"]), str(facts["largest_value"])]
+        pairs = [None if text is None else whole for text in stated]
+    low, high = (
+        _values_like(value, [None if pair is None else pair[end] for pair in pairs]) for end in (0, 1)
+    )
+    slack: Any = pd.Timedelta(seconds=1) if value.dtype.kind == "M" else 0
+    if not isinstance(value.dtype, pd.CategoricalDtype):
+        slack = slack or 1e-9 * (1 + value.abs())
+        low_enough, high_enough = value >= low - slack, value <= high + slack
+    else:
+        low_enough, high_enough = value.cat.codes >= low.cat.codes, value.cat.codes <= high.cat.codes
+    if not (value.isna() | (low_enough & high_enough)).all():
         raise FrameError("these are not the values that were released", fix="ask the release itself.")
-    width: Any = widest(level) * std
-    if pd.api.types.is_datetime64_any_dtype(value.dtype):
-        step = width.fillna(pd.Timedelta(0))
-        least, most = (np.datetime64(int(facts[end]), "ns") for end in ("smallest_value", "largest_value"))
+    return low, high
+
+
+def _values_like(value: pd.Series[Any], texts: list[str | None]) -> pd.Series[Any]:
+    """Return places as receipts write them as values of a column; None is missing."""
+    if isinstance(value.dtype, pd.CategoricalDtype):
+        codes = [-1 if text is None else int(float(text)) for text in texts]
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=value.dtype), index=value.index)
+    if value.dtype.kind == "M":
+        stamps = pd.DatetimeIndex([pd.NaT if text is None else pd.Timestamp(int(text)) for text in texts])
         zone = value.dt.tz
-        plain = value if zone is None else value.dt.tz_convert("UTC").dt.tz_localize(None)
-        ends: list[Any] = [np.maximum(plain - step, least), np.minimum(plain + step, most)]
-        if zone is None:
-            return ends[0], ends[1]
-        return tuple(end.dt.tz_localize("UTC").dt.tz_convert(zone) for end in ends)
-    least, most = facts["smallest_value"], facts["largest_value"]
-    return (value - width).clip(lower=least), (value + width).clip(upper=most)
+        stamps = stamps.as_unit("ns") if zone is None else stamps.tz_localize("UTC").tz_convert(zone)
+        return pd.Series(stamps, index=value.index)
+    numbers = [np.nan if text is None else float(text) for text in texts]
+    return pd.Series(numbers, index=value.index, dtype="float64")

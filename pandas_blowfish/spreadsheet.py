@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
+
+from pandas_blowfish.markup import cell_name
 
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")  # what spreadsheets run, or would once an apostrophe is taken off
 
@@ -25,13 +28,53 @@ def as_text(frame: pd.DataFrame) -> pd.DataFrame:
         if not pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind not in "mM":
             table.isetitem(place, [escape(each) for each in column])
     levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
-    plain = [level if level.dtype.kind in "iufbmM" else level.map(escape) for level in levels]
+    plain = [level if level.dtype.kind in "iubmM" else _labels(level) for level in levels]
     names = [escape(name) for name in frame.index.names]
     if len(plain) == 1:
         table.index = plain[0].rename(names[0])
     else:
         table.index = pd.MultiIndex.from_arrays(plain, names=names)
     return table
+
+
+def _labels(level: pd.Index[Any]) -> pd.Index[Any]:
+    """Return the labels of a level as texts that no spreadsheet runs, numbers as they are."""
+    shown = label_texts(level)
+    plain: pd.Index[Any] = pd.Index([escape(each) for each in shown], dtype=object, name=level.name)
+    return shown if shown.dtype.kind == "f" else plain
+
+
+def label_texts(level: pd.Index[Any]) -> pd.Index[Any]:
+    """Return labels as a table shows them: days, weeks and months as dates, whole numbers without a point.
+
+    Missing stays missing. Floats with fractions stay numbers.
+
+    Examples:
+        >>> label_texts(pd.Index([0.0, 1.0, None])).tolist()
+        [0, 1, nan]
+        >>> day = pd.Interval(pd.Timestamp("2013-01-01"), pd.Timestamp("2013-01-02"), closed="left")
+        >>> label_texts(pd.IntervalIndex([day])).tolist()
+        ['2013-01-01']
+    """
+    if level.dtype.kind == "f":
+        known = level[level.notna()].to_numpy(dtype=float)
+        whole = (
+            len(known) < len(level)
+            and bool((known == np.floor(known)).all())
+            and abs(known).max(initial=0) < 2**53
+        )
+        if not whole:
+            return level
+        return pd.Index(
+            [int(each) if each == each else each for each in level], dtype=object, name=level.name
+        )
+    if isinstance(level, pd.DatetimeIndex) and bool((level == level.normalize())[level.notna()].all()):
+        return pd.Index([cell_name(each) if each == each else each for each in level], dtype=object)
+    if isinstance(level, pd.IntervalIndex):
+        return pd.Index(
+            [cell_name(each) if isinstance(each, pd.Interval) else each for each in level], dtype=object
+        )
+    return level
 
 
 def write_csv(frame: pd.DataFrame, target: Any = None) -> Any:

@@ -22,6 +22,7 @@ Strategy: TypeAlias = (
         "hierarchical",
         "haar",
         "tree",
+        "inward",
         "mesh",
         "residual",
         "even",
@@ -41,4 +42,4 @@ Edges: TypeAlias = Sequence[Any] | pd.Index | np.ndarray[Any, Any]
 Bins: TypeAlias = int | Edges | Mapping[str, Any]  # how many, edges, {name: values}, or by column
 Bounds: TypeAlias = Sequence[tuple[Any, Any] | Sequence[Any]] | Literal["all"]  # (low, high), or a box
 Shares: TypeAlias = Number | Sequence[Number] | pd.Index | np.ndarray[Any, Any]
-Tables: TypeAlias = dict[tuple[str, ...], pd.DataFrame]  # several marginals, by their columns
+Inside: TypeAlias = Literal["linear", "lower", "midpoint", "higher"]  # of the bin that holds a quantile

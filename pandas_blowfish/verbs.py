@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+from pandas_blowfish.errors import ArgumentTypeError
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
 Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
 Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
 Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
+Given = ParamSpec("Given")
+Back = TypeVar("Back")
 
 
 class Verbs(ABC, Generic[Answer, Answers]):
@@ -42,7 +47,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
         Args:
             expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
                 `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
-                constants lie on cell edges; a missing value satisfies nothing. Chained ones all hold.
+                constants lie on cell edges, instants are read in the column's time zone; a missing value
+                satisfies nothing. Chained ones all hold.
         """
         caller = sys._getframe(1)
         return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
@@ -86,8 +92,9 @@ class Verbs(ABC, Generic[Answer, Answers]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `count` and `std` (standard error before shape constraints), its receipt in
-            `attrs["blowfish"]` and at `.blowfish.receipt`; `exact` too, where counts may be exact.
+            A frame with `count`, `std` and, unless `post` is False, `unshaped`: the unbiased estimate that
+            the count was shaped from, whose standard error `std` is. Its receipt is in `attrs["blowfish"]`
+            and at `.blowfish.receipt`. `exact` too, where counts may be exact.
         """
         return self._ask("hist", locals())
 
@@ -113,7 +120,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
         Returns:
             A frame by value with `count` (never falling, ending at the row count where that is public),
-            `std`, and `cdf`, the share of the release's own total.
+            `std`, `cdf`, the share of the release's own total, and `unshaped`, the unbiased estimate.
         """
         return self._ask("cumhist", locals())
 
@@ -123,6 +130,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
         q: Shares = 0.5,
         *,
         epsilon: Epsilon,
+        interpolation: Inside = "linear",
         strategy: Strategy = "auto",
         post: bool = True,
         name: str | None = None,
@@ -133,13 +141,16 @@ class Verbs(ABC, Generic[Answer, Answers]):
             column: A column of numbers, datetimes or ordered categories.
             q: A share between 0 and 1, or several.
             epsilon: What the release may cost.
+            interpolation: Which value of the bin it lies in: "linear" as if rows were spread evenly, "lower"
+                where values are multiples of the step, "midpoint" or "higher".
             strategy: "auto", or the name of what to measure, as for `cumhist`.
             post: True to read the shares off counts that never fall; False off the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
-            far it moves when the cumulative count there is off by its standard error.
+            far it moves when the cumulative count there is off by its standard error, and where in its bin
+            it may be. `interval()` holds the whole bin.
         """
         return self._ask("quantile", locals())
 
@@ -158,8 +169,9 @@ class Verbs(ABC, Generic[Answer, Answers]):
         Args:
             columns: The column, or a list of columns: each box then has one pair per column, in that order.
             bounds: (low, high) pairs: inclusive values for whole numbers and ordered categories, [low,
-                high) on cell edges for bins of floats and datetimes; None is the end of the domain; "all"
-                asks for every range.
+                high) on cell edges for bins of floats and datetimes, where a date as the upper end holds its
+                day ("2013-12-31" ends with that day, a Timestamp before itself); None is the end of the
+                domain; "all" asks for every range.
             epsilon: What the release may cost.
             strategy: "auto", or the name of what to measure.
             post: True for counts that agree with each other and with what is exact.
@@ -207,15 +219,14 @@ class Verbs(ABC, Generic[Answer, Answers]):
         """Release tables of counts over one or several sets of columns, in one charge.
 
         Args:
-            columns: A list of columns: one table, as a frame. A list of such lists: a dict of frames, keyed
-                by tuples of columns, that agree with each other on every shared part.
+            columns: A list of columns: one table, as a frame. A list of such lists: a dict of frames that
+                agree with each other on every shared part, each found by its columns in any order.
             epsilon: What the release may cost.
             order: Asks for all tables of that many of the columns.
             strategy: "auto" finds the tables to measure and their noise that make the mean squared error over
                 all counts least; "even" measures just those asked for, all alike; "joint" one over all.
-            post: True for tables that agree (a single one is also made non-negative), "nonnegative" for
-                tables that agree and are not negative, which lifts small counts a little; False for the
-                unbiased ones.
+            post: True (or "nonnegative") for tables that agree and are not negative, which lifts empty
+                cells a little; "signed" for several that agree and may be negative; False for unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
         """
         return self._ask("marginal", locals())
@@ -448,7 +459,38 @@ def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], 
             made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
             made.__kwdefaults__ = verb.__kwdefaults__ | defaults
             made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
-            setattr(owner, name, made)
+            setattr(owner, name, check_call(made))
         return owner
 
     return specialised
+
+
+def check_call(verb: Callable[Given, Back]) -> Callable[Given, Back]:
+    """Return a method whose wrong arguments are a typed error: the verb, what it takes, what was meant."""
+    signature = inspect.signature(verb)
+
+    @functools.wraps(verb)
+    def asked(*given: Given.args, **named: Given.kwargs) -> Back:
+        try:
+            signature.bind(*given, **named)
+        except TypeError as error:
+            raise call_error(verb.__name__, signature, named, error) from None
+        return verb(*given, **named)
+
+    return asked
+
+
+def call_error(
+    verb: str, signature: inspect.Signature, named: Mapping[str, Any], error: TypeError
+) -> ArgumentTypeError:
+    """Return the error of a call that a signature does not take, naming the nearest argument it does."""
+    from difflib import get_close_matches
+
+    taken = [name for name in signature.parameters if name != "self"]
+    strange = [name for name in named if name not in taken]
+    problem, fix = str(error), "write arguments by name, such as epsilon=0.1."
+    if strange:
+        near = get_close_matches(strange[0], taken, n=1)
+        problem = f"got an unexpected keyword argument {strange[0]!r}"
+        fix = f"did you mean {near[0]}=?" if near else ""
+    return ArgumentTypeError(f"{verb}()", problem, allowed=", ".join(taken), fix=fix)

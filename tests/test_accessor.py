@@ -6,6 +6,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
     ArgumentError,
+    ArgumentTypeError,
     FrameError,
     NotProtectedError,
     NotReleasedError,
@@ -45,7 +46,7 @@ def test_views():
     assert "spent 1 of 2, remaining 1" in shown
     assert "[##########----------]" in shown
     assert "threshold" in shown
-    assert repr(df.blowfish.hist("sex", epsilon=1).blowfish).startswith("Receipt")
+    assert repr(df.blowfish.hist("sex", epsilon=1).blowfish).startswith("Release")
     assert "not protected" in repr(pd.DataFrame().blowfish)
     assert "<table" in df.blowfish._repr_html_()
 
@@ -143,8 +144,26 @@ def test_a_release_is_asked_without_what_only_a_new_one_can_take():
     for stated in ({"strategy": "ordered"}, {"post": False}, {"name": "again"}):
         with pytest.raises(ArgumentError, match="earlier release"):
             released.blowfish.cumhist(**stated)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'bin'"):
+    with pytest.raises(ArgumentError, match=r"(?s)unexpected keyword argument 'bin'.*did you mean bins=\?"):
         released.blowfish.hist(bin=3)
+
+
+def test_a_misspelt_argument_names_the_verb_and_what_was_meant():
+    """`eps=` is a typed error before anything is charged, on frames, `plan` and `protect`."""
+    df = _patients()
+    calls = {
+        "hist": lambda: df.blowfish.hist("age", eps=1),
+        "quantile": lambda: df.blowfish.plan.quantile("age", 0.5, eps=1),
+        "sum": lambda: df.blowfish.where("age > 17").groupby("sex").sum("age", eps=1),
+        "protect": lambda: bf.protect(bf.datasets.patients(5), bf.datasets.patients_policy(), eps=1),
+    }
+
+    for verb, call in calls.items():
+        with pytest.raises(ArgumentTypeError, match=rf"(?s)^{verb}\(\).*'eps'.*did you mean epsilon=\?"):
+            call()
+    with pytest.raises(ArgumentTypeError, match=r"(?s)hist\(\).*too many positional.*by name"):
+        df.blowfish.hist("age", 1)
+    assert df.blowfish.budget.spent == 0
 
 
 def test_a_protected_frame_takes_its_public_number_of_rows():

@@ -418,7 +418,7 @@ BAD = {
     "metric": (lambda _: bf.threshold(1, metric="l3"), errors.ArgumentError),
     "groups number": (lambda _: bf.partition(None), errors.ArgumentError),
     "edges of three": (lambda _: bf.edges([(1, 2, 3)]), errors.ArgumentError),
-    "missing": (lambda _: bf.full(missing="secret"), errors.ArgumentError),
+    "missing": (lambda _: bf.full(missing=["secret"]), errors.ArgumentError),
     "schema set": (_schema(c=pa.Column(str, pa.Check.isin({"a", "b"}))), errors.SchemaError),
 }
 for _place, _value in enumerate(AWKWARD):

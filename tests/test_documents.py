@@ -293,3 +293,23 @@ def test_docs_build_and_name_everything(tmp_path):
 def test_documents_exist(name):
     """A fresh clone has its documents."""
     assert (ROOT / name).stat().st_size > 400
+
+
+FALSE = ("just enough", "unbiased, whole", "factors 1.11 and 2.23")  # what pages said, and is not so
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_page_says_what_is_not_so(path):
+    """Noise under overlapping facts is bounded, not just enough; unbiased counts may have decimals."""
+    text = " ".join(path.read_text(encoding="utf-8").split())
+
+    assert not [words for words in FALSE if words in text]
+
+
+def test_unbiased_counts_may_have_decimals():
+    """Where the number of rows is public the estimates are fitted to it, so that they are not whole."""
+    df = bf.datasets.patients(500).blowfish.protect(bf.datasets.patients_policy(), epsilon=100)
+
+    found = [df.blowfish.hist("age", epsilon=1, post=False)["count"] for _ in range(4)]
+
+    assert any((counts % 1 != 0).any() for counts in found)

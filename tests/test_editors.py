@@ -13,7 +13,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.accessor import ProtectedFrame, ReleasedFrame
-from pandas_blowfish.types import Strategy, Tables
+from pandas_blowfish.table_set import Tables
+from pandas_blowfish.types import Strategy
 from pandas_blowfish.verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
@@ -51,7 +52,7 @@ df.nothing
 """
 WRONG = 8  # last lines of the script, each an error
 CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "editors"
-FRAME, TABLES = "DataFrame", "dict[tuple[str, ...], DataFrame]"
+FRAME, TABLES = "DataFrame", "Tables"
 TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "AnyFrame", "Plan", "Fraction", FRAME]
 TYPES += [FRAME, "Series[Any]", FRAME, FRAME, FRAME, "Plan", FRAME]
 

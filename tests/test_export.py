@@ -9,7 +9,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError, NotReleasedError
 from pandas_blowfish.export import files_of
-from pandas_blowfish.policy.domain import Domain, from_dict
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SPECS = {
     "whole": {"type": "integer", "min": 0, "max": 3},
@@ -209,3 +209,37 @@ def test_files_are_known_before(tmp_path, name):
     assert bf.save(one, tmp_path / name) == files_of(tmp_path / name)
     assert bf.save(many, tmp_path / name) == files_of(tmp_path / name, many)
     assert all(place.exists() for place in files_of(tmp_path / name, many))
+
+
+def test_cells_of_days_and_whole_numbers_read_as_such(tmp_path):
+    """Days and months as dates, whole numbers without a point beside a missing cell, zones in a workbook."""
+    day = from_dict("day", {"type": "datetime", "min": "2026-01-01", "max": "2026-03-31", "step": "1D"})
+    zone = {"type": "datetime", "min": "2026-01-01T00:00+01:00", "max": "2026-03-01T00:00+01:00"}
+    when = from_dict("when", zone | {"step": "1h", "tz": "Europe/Paris"})
+    domain = Domain((day, integers("n", 0, 9, nullable=True), when))
+    rows = pd.DataFrame({"day": pd.date_range("2026-01-01", periods=90), "n": [1, None, 3] * 30})
+    rows["when"] = pd.date_range("2026-01-05", periods=90, freq="3h", tz="Europe/Paris")
+    df = rows.blowfish.protect(bf.Policy(domain), epsilon=100)
+    months = [pd.Timestamp(each) for each in ("2026-01-01", "2026-02-01", "2026-03-01")]
+    releases = {
+        "days": df.blowfish.hist("day", epsilon=1),
+        "weeks": df.blowfish.range("day", [("2026-01-01", "2026-01-07")], epsilon=1),
+        "months": df.blowfish.hist("day", epsilon=1, bins=months),
+        "whole": df.blowfish.hist("n", epsilon=1),
+        "bins": df.blowfish.hist("n", epsilon=1, bins=2),
+        "zone": df.blowfish.mean("when", epsilon=1),
+    }
+    first = {"days": "2026-01-01", "weeks": "2026-01-01 to 2026-01-07", "months": "2026-01"}
+    first |= {"whole": "0", "bins": '"[0, 4]"', "zone": "when"}
+
+    for name, released in releases.items():
+        bf.save(released, tmp_path / f"{name}.csv")
+        bf.save(released, tmp_path / f"{name}.xlsx")
+        lines = (tmp_path / f"{name}.csv").read_text().splitlines()
+        sheet = pd.read_excel(tmp_path / f"{name}.xlsx", sheet_name="release")
+        assert lines[1].startswith(f"{first[name]},")
+        shown = first[name].strip('"')
+        assert sheet.iloc[0, 0] == (pd.Timestamp(shown) if name == "days" else type(sheet.iloc[0, 0])(shown))
+    assert lines[1].endswith(str(releases["zone"]["std"].iloc[0]))
+    assert sheet["std"].iloc[0] == str(releases["zone"]["std"].iloc[0])
+    assert (tmp_path / "bins.csv").read_text().splitlines()[-1].startswith(",")

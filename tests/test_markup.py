@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
 
 from pandas_blowfish import markup
@@ -147,3 +148,34 @@ def test_safe_markup_is_put_in_as_it_is():
     assert inner in markup.card("title", inner)
     assert inner in markup.facts_table({"key": inner})
     assert markup.Html("<b>x</b>")._repr_html_() == "<b>x</b>"
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("hist('age', strategy='auto', epsilon='1')", "hist('age', epsilon=1)"),
+        ("count(strategy='auto', epsilon='1/8')", "count(epsilon=0.125)"),
+        ("hist('age', strategy='tree', epsilon='2/3')", "hist('age', strategy='tree', epsilon='2/3')"),
+    ],
+)
+def test_calls_are_shown_in_decimals_without_what_goes_without_saying(query, shown):
+    """That the planner chose is no news; a fraction stays where no decimal says the same."""
+    assert markup.show_call(query) == shown
+
+
+def test_cells_of_dates_are_named_by_them():
+    """Days, weeks, months, years and other runs of whole days; instants otherwise, in their own zone."""
+    ends = {
+        "2024-03-01": ["2024-02-01", "2024-02"],
+        "2024-02-02": ["2024-02-01", "2024-02-01"],
+        "2024-02-08": ["2024-02-01", "2024-02-01 to 2024-02-07"],
+        "2025-01-01": ["2024-01-01", "2024"],
+        "2024-04-01": ["2024-02-01", "2024-02-01 to 2024-03-31"],
+    }
+    for right, (left, name) in ends.items():
+        for tz in (None, "Europe/Paris"):
+            cell = pd.Interval(pd.Timestamp(left, tz=tz), pd.Timestamp(right, tz=tz), closed="left")
+            assert markup.cell_name(cell) == name
+    hours = pd.Interval(pd.Timestamp("2024-02-01"), pd.Timestamp("2024-02-01 06:00"), closed="left")
+    assert markup.cell_name(hours) == "[2024-02-01, 2024-02-01 06:00)"
+    assert markup.cell_name(pd.NaT) == "missing"

@@ -311,3 +311,23 @@ def test_a_receipt_is_grouped_as_a_reader_asks():
     assert {key for part in parts.values() for key in part} == stated
     assert not [tag for tag in ("<b>", "<i>") if tag in shown]
     assert " cost\n" in repr(receipt)
+
+
+def test_intervals_of_counts_are_whole_numbers():
+    """However large the counts are and however they were estimated or summed, no end has a fraction."""
+    rows = pd.DataFrame({"x": np.arange(60_000) % 100})
+    policy = bf.Policy(Domain((integers("x", 0, 99),)), secrets={"x": bf.threshold(3)})
+    df = rows.blowfish.protect(policy, epsilon=100)
+    releases = [
+        df.blowfish.hist("x", epsilon="0.37"),
+        df.blowfish.hist("x", epsilon="0.37", post=False),
+        df.blowfish.cumhist("x", epsilon="0.37"),
+        df.blowfish.cumhist("x", epsilon="0.37", strategy="hierarchical"),
+        df.blowfish.range("x", [(0, 49), (3, 70)], epsilon="0.37"),
+        df.blowfish.cumhist("x", epsilon="0.37").blowfish.range([(0, 49), (3, 70)]),
+    ]
+
+    for released in releases:
+        bounds = released.blowfish.interval()
+        assert (bounds == bounds.round()).all(axis=None)
+        assert (bounds["low"] <= bounds["high"]).all()

@@ -33,7 +33,7 @@ def test_csv_runs_nothing(tmp_path):
     with open(tmp_path / "r.csv", newline="", encoding="utf-8") as file:
         head, *rows = list(csv.reader(file))
 
-    assert head == ["'=name", "count", "std"]
+    assert head == ["'=name", "count", "std", "unshaped"]
     assert [unescape(row[0]) for row in rows] == [*RUN, *PLAIN, ""]
     assert not any(row[0].startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows)
     assert all(float(row[1]) >= 0 for row in rows)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
 from pandas_blowfish.books.part_sums import Part, Sums, read_part
 from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
+from pandas_blowfish.markup import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,8 @@ class Budget:
 
     def __repr__(self) -> str:
         closed = "" if self.closed is None else f", closed={self.closed!r}"
-        return f"Budget(total={self.total}, spent={self.spent}, remaining={self.remaining}{closed})"
+        total, spent, left = map(short, (self.total, self.spent, self.remaining))
+        return f"Budget(total={total}, spent={spent}, remaining={left}{closed})"
 
     def _repr_html_(self) -> str:
         return str(type(self).view(self))

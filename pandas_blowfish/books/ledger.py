@@ -42,7 +42,7 @@ class Ledger:
         >>> ledger = Ledger()
         >>> patients = ledger.bind("patients", Fraction(1), {})
         >>> ledger.charge("patients", Fraction(1, 10), {"query": "hist"})[1]
-        Budget(total=1, spent=1/10, remaining=9/10)
+        Budget(total=1, spent=0.1, remaining=0.9)
     """
 
     # a hook: `explain.glance`, which books may not import, sets it as the package is imported

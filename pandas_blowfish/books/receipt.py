@@ -20,12 +20,22 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_blowfish.errors import BlowfishError, ReceiptError
-from pandas_blowfish.markup import decimal
+from pandas_blowfish.markup import decimal, digits, show_call, span_words
 
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
 MAX_ITEMS = 2_000_000  # in all lists of a receipt together
 MAX_DEPTH = 8
+SPANS = {
+    "D": 86_400e9,
+    "h": 3_600e9,
+    "min": 60e9,
+    "s": 1e9,
+    "ms": 1e6,
+    "us": 1e3,
+    "ns": 1.0,
+}  # in nanoseconds
+OWN_UNITS = ("sensitivity_in_units", "scale_in_units")  # of sums, by column
 _FRACTION = re.compile(r"-?\d+(/\d+)?|-?\d+\.\d+", re.ASCII)
 
 
@@ -53,6 +63,53 @@ def number_text(value: Any) -> str:
     """
     found = fraction_of(value)
     return str(value) if found is None else decimal(found)
+
+
+def show_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a receipt as people read them: decimals, and sums in their columns' own units.
+
+    The lattice, of which a receipt's `sensitivity` and `scale` of sums are steps, is one line of its own.
+
+    Examples:
+        >>> show_facts({"epsilon": "1/10", "scale": "200", "scale_in_units": {"income": "10000"}})["scale"]
+        '10,000'
+    """
+    shown = {key: value for key, value in facts.items() if key not in OWN_UNITS}
+    for key in ("epsilon", "spent", "remaining", "sensitivity", "scale"):
+        if key in shown:
+            shown[key] = number_text(shown[key])
+    shown |= {"query": show_call(facts["query"])} if "query" in facts else {}
+    own, error = facts.get("scale_in_units"), facts.get("expected_squared_error")
+    spans = isinstance(own, Mapping) and any(fraction_of(each) is None for each in own.values())
+    if isinstance(own, Mapping) and own:
+        steps = f"sensitivity {shown.get('sensitivity')}, scale {shown.get('scale')}"
+        found = [fraction_of(each) for each in facts.get("column_units", ())]
+        units = [span_words(float(each)) if spans else decimal(each) for each in found if each is not None]
+        shown["lattice"] = f"in steps{' of ' * bool(units)}{', '.join(units)}: {steps}"
+        shown |= {key.removesuffix("_in_units"): _own_text(facts[key]) for key in OWN_UNITS if key in facts}
+    if "expected_squared_error" in facts:
+        del shown["expected_squared_error"]
+        alone = not isinstance(own, Mapping) or len(facts.get("total_columns", "x")) == 1
+        if alone and error is not None:
+            shown["typical_error"] = f"+-{span_words(error**0.5) if spans else digits(error**0.5, 3)}"
+    for key in ("std_low", "std_high"):
+        if isinstance(facts.get(key), float):
+            shown[key] = span_words(facts[key]) if spans else digits(facts[key], 3)
+    return shown
+
+
+def _own_text(own: Mapping[str, str]) -> str:
+    """Return amounts by column, each in its own units, named where there are several."""
+    text = {
+        name: _span_text(each) if fraction_of(each) is None else number_text(each)
+        for name, each in own.items()
+    }
+    return ", ".join(text.values() if len(text) == 1 else [f"{name} {each}" for name, each in text.items()])
+
+
+def _span_text(text: str) -> str:
+    found = re.fullmatch(r"(\d{1,30})(D|h|min|s|ms|us|ns)", text)
+    return span_words(int(found[1]) * SPANS[found[2]]) if found else text
 
 
 def _scale(value: Any) -> bool:
@@ -102,8 +159,19 @@ def _either(*of: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: any(each(value) for each in of)
 
 
+def _covariance(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(map(_text, value))
+    return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        _text(key) and _text(each) and len(each) <= MAX_DIGITS for key, each in value.items()
+    )
 
 
 OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
@@ -131,7 +199,10 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
     "groups": "group_domains",
 }
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
-TECHNICAL = (*(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE), "count_scales")
+TECHNICAL = (
+    *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds"),
+)
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
     ("mean", "exponentials of logarithms"): "geomean",
@@ -140,7 +211,7 @@ TOTALS = ("sum", "mean", "logsum", "geomean")
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
-    *("highest_shift", "answers", "record_moves", "smallest_value", "largest_value"),
+    *("highest_shift", "answers", "record_moves", "smallest_value", "largest_value", "covariance"),
 )
 FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
@@ -167,8 +238,12 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
+    "noise_terms": (_text, "text"),
+    "covariance": (_covariance, "a record of scales and runs"),
     "labelled_by_column": (_flag, "true or false"),
+    **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
+    "cell_bounds": (_texts, "numbers by label, as text"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

@@ -71,7 +71,9 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
     if answer is not None and (problem := find_clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
-    return price_facts(after) if after != before and not is_unpriced(after) else None
+    if after == before or is_unpriced(after):
+        return None
+    return price_facts(after).cap(rows)
 
 
 def is_unpriced(policy: Policy) -> bool:
@@ -95,11 +97,12 @@ def reprice_charges(
                   presence is secret (`plan.closure.closure`).
         Ensures:  every charge costs now at least what it has lost between neighbours under all facts; what
                   is not known closes the dataset.
-        Because:  histograms of neighbours differ by at most `moved` moves along such pairs, so the loss is
-                  at most moved * closure. If no edge touches a fact neighbours are those of before; a fact
-                  that follows from others leaves the possible tables, and so the neighbours, as they were;
-                  where facts leave one table there are none, and what looks at columns that a marginal
-                  determines loses nothing (`price_of`). A cost never falls.
+        Because:  histograms of neighbours differ by at most `moved` moves along such pairs (no more than
+                  there are rows, where that is public), so the loss is at most moved * closure. If no edge
+                  touches a fact neighbours are those of before; a fact that follows from others leaves the
+                  possible tables, and so the neighbours, as they were; where facts leave one table there
+                  are none, and what looks at columns that a marginal tells loses nothing (`price_of`). A
+                  cost never falls.
         Checked:  tests/books/test_reprice.py::test_costs_at_least_the_true_loss
     """
     if "policy" not in dataset.binding:
@@ -114,6 +117,7 @@ def reprice_charges(
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()
     for entry, cost in charges:
         paid = price_of(whole.stated, entry.body["columns"]) if "columns" in entry.body else whole
+        paid = paid.cap(whole.rows)
         if not paid.touched or not paid.found.count:
             continue
         if entry.body.get("closure") is None:

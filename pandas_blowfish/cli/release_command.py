@@ -23,11 +23,11 @@ from pandas_blowfish.cli.jobs import Job, read_job
 from pandas_blowfish.cli.locks import delay_interrupts, hold_lock
 from pandas_blowfish.cli.policy_commands import read_policy
 from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
-from pandas_blowfish.cli.screen import Screen, format_table
+from pandas_blowfish.cli.screen import MAX_ROWS, Screen, format_table
 from pandas_blowfish.count.readers import files
 from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.markup import decimal, spent_text
+from pandas_blowfish.markup import decimal, read_numbers, spent_text
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames.protect import check_arguments, require_bound
 from pandas_blowfish.release import receipt_of
@@ -128,7 +128,7 @@ def _preview(
         {
             "name": [each.name for each in planned],
             "costs": [decimal(each.cost) for each in planned],
-            "typical error": [each.plan.mse**0.5 for each in planned],
+            "typical error": [each.plan.facts()["typical error"].split(" (")[0] for each in planned],
             "": ["answered already" if each.kept else each.plan.strategy for each in planned],
             "out": ["" if each.ask.out is None else str(each.ask.out) for each in planned],
         },
@@ -206,7 +206,7 @@ def _one(each: Planned, rows: Protected, book: Ledger, dataset: str, screen: Scr
         screen.say(f"{each.label}: {words}: {', '.join(map(str, written))}")
     else:
         for table in tables:
-            screen.say(format_table(table))
+            screen.say(read_numbers(table).to_string(index=False, max_rows=MAX_ROWS))
         screen.say(f"{each.label}: {words}")
     answers = {} if each.ask.out is not None else {"answer": found if len(tables) == 1 else tables}
     return {**text, "out": written, "receipt": dict(receipt), **answers}

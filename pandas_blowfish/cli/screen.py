@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.markup import decimal
+
 MAX_ROWS = 200  # of a release that a terminal shows
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"  # a share: how many rows there are may be secret
 
@@ -83,6 +85,7 @@ def _tqdm(what: str) -> Any:
 
 def format_table(table: pd.DataFrame) -> str:
     """Return a table as text, wide enough for its columns, shortened in the middle."""
+    table = table.map(lambda each: decimal(each) if isinstance(each, Fraction) else each)
     with pd.option_context("display.width", 200, "display.max_colwidth", 160):
         return table.to_string(max_rows=MAX_ROWS)
 

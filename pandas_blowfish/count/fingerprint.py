@@ -27,7 +27,8 @@ from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 SHIFT = 2**54  # the number of the step at 0 in a column without bounds: none is negative
 BASE = 1 << 20  # cells that are counted one by one; more are counted digit by digit
 PRIME = 1_048_573  # numbers that whole rows are mixed into
-LOTS = 16  # of listed values, in them
+LOTS = 16  # of listed values, in them, as earlier versions sealed them
+BY_VALUE, BY_LOT = "value", "lot"  # how listed values count in them
 CHUNK = 1 << 17
 FEW = 16  # parts of all cells that rows must be before each cell is counted
 LISTED = 1 << 14  # numbers that are sorted rather than counted
@@ -77,10 +78,10 @@ class Occurrences:
 class Mixed:
     """A keyed number of each whole row, below a prime: sum of its cells' numbers times secret ones.
 
-    Listed values count by one of a few lots, chosen by the key.
+    Listed values count by numbers of their own, chosen by the key; for earlier versions by one of a few lots.
     """
 
-    def __init__(self, attributes: Sequence[Attribute], key: str) -> None:
+    def __init__(self, attributes: Sequence[Attribute], key: str, by: str = BY_VALUE) -> None:
         self.attributes = list(attributes)
         self._times, self._lots = [], []
         for each in self.attributes:
@@ -88,10 +89,9 @@ class Mixed:
             self._times.append(digest % (PRIME - 1) + 1)
             own = None
             if isinstance(each, Values):
-                own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME % LOTS
-                own = np.append(
-                    own * self._times[-1], [0, 0]
-                )  # OUTSIDE and MISSING, -1 and -2, count for none
+                own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME
+                own = (own % LOTS if by == BY_LOT else own) * self._times[-1]
+                own = np.append(own, [0, 0])  # OUTSIDE and MISSING, -1 and -2, count for none
             self._lots.append(own)
 
     def mix(self, codes: Sequence[Ints]) -> Ints:

@@ -4,7 +4,7 @@ Whoever lacks the key, which is not in the ledger (`sealkey`), learns nothing fr
 
 A pandas frame is sealed twice, in one pass: in the order of its rows, which is quick to check again, and by
 what does not depend on their order, which every engine can check (`spread`). Tables of other engines have the
-second alone.
+second alone. Rows in another order pass by the second, unless the promise is about their order (a chain).
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
+ANOTHER_ORDER = "these are the same rows in another order, which is"
+UNKNOWN_ORDER = " (or the rows are in another order: an earlier version sealed them in their order alone)"
 Frame = pd.DataFrame | Pieces
 Seals = dict[str, Any]
 
@@ -69,7 +71,7 @@ def seal_rows(frame: Frame, domain: Domain, key: str, *, clip: bool) -> Seals:
         each.name: _digest(key, each.name, found)
         for each, found in zip(attributes, seen.columns, strict=True)
     }
-    spread_of = {"columns": columns, "rows": _digest(key, "", [seen.rows])}
+    spread_of = {"columns": columns, "rows": _digest(key, "", [seen.rows]), "mixed": spread.BY_VALUE}
     return {"seal": ordered, "spread": spread_of, "count": _count(key, row_count(frame))}
 
 
@@ -79,7 +81,11 @@ def row_count(frame: Frame) -> int:
 
 
 def find_change(
-    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: Iterable[Attribute] = ()
+    frame: Frame,
+    domain: Iterable[Attribute],
+    binding: Mapping[str, Any],
+    whole: Iterable[Attribute] = (),
+    in_order: bool = False,
 ) -> str:
     """Return what of a frame is not as it was sealed, in words; "" when all is.
 
@@ -88,50 +94,73 @@ def find_change(
         domain: The columns that are looked at.
         binding: What they were sealed as.
         whole: All declared columns, where it matters which values of several are in one row.
+        in_order: Whether rows must also be in the order they were sealed in, where that is known.
+
+    Proof note:
+        Requires: the key is secret from whoever changes rows.
+        Ensures:  rows that pass have, in the columns looked at, the cells that were sealed, and the same of
+                  them together in one row, all but surely; in the same order too, where `in_order`.
+        Because:  each column's cells are counted one by one, and whole rows by a keyed sum of their cells'
+                  numbers below a prime, which two rows that exchange unequal values change.
+        Checked:  tests/count/test_seal.py::test_reordered_rows_pass_and_edited_ones_do_not
     """
     try:
-        return _find_change(frame, domain, binding, list(whole))
+        return _find_change(frame, list(domain), binding, list(whole), in_order=in_order)
     except EngineError as error:
         failed = error
     raise EngineError(failed.engine, "checked", failed.kind)
 
 
 def _find_change(
-    frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any], whole: list[Attribute]
+    frame: Frame,
+    attributes: list[Attribute],
+    binding: Mapping[str, Any],
+    whole: list[Attribute],
+    *,
+    in_order: bool,
 ) -> str:
-    many = row_count(frame)
-    if _count(binding["key"], many) != binding["count"]:
+    if _count(binding["key"], row_count(frame)) != binding["count"]:
         return "the number of rows is"
-    attributes, names, clip = list(domain), list(frame.columns), binding["outside"] == "clip"
+    names = list(frame.columns)
     for each in attributes:
         if names.count(each.name) != 1:
             return f"the columns are (with {each.name!r} {names.count(each.name)} times)"
-    if not isinstance(frame, pd.DataFrame) or not binding["seal"]:
-        return _spread_otherwise(frame, attributes, binding, whole or attributes, clip=clip)
-    for each in attributes:
+    moved = _find_moved(frame, attributes, binding) if isinstance(frame, pd.DataFrame) else ""
+    if isinstance(frame, pd.DataFrame) and binding["seal"] and not moved:
+        return ""
+    if moved and binding.get("spread") is None:
+        return f"the values of column {moved!r} are{UNKNOWN_ORDER}"
+    found = _spread_otherwise(frame, attributes, binding, whole or attributes)
+    return ANOTHER_ORDER if moved and in_order and not found else found
+
+
+def _find_moved(frame: pd.DataFrame, attributes: Iterable[Attribute], binding: Mapping[str, Any]) -> str:
+    """Return the first column whose values are not, row by row, those that were sealed in order; else ""."""
+    many, clip = len(frame), binding["outside"] == "clip"
+    for each in attributes if binding["seal"] else ():
         hasher, read = _hasher(binding["key"], each.name), encoder(frame[each.name], each, clip=clip)
         for start in range(0, many, CHUNK):
             hasher.update(np.ascontiguousarray(read(start, min(start + CHUNK, many))))
         if _in_order(binding["key"], each.name, hasher) != binding["seal"].get(each.name):
-            return f"the values of column {each.name!r} are"
+            return each.name
     return ""
 
 
 def _spread_otherwise(
-    frame: Frame,
-    attributes: Sequence[Attribute],
-    binding: Mapping[str, Any],
-    whole: Sequence[Attribute],
-    *,
-    clip: bool,
+    frame: Frame, attributes: Sequence[Attribute], binding: Mapping[str, Any], whole: Sequence[Attribute]
 ) -> str:
     """Return what does not hold the cells, or the rows of cells, that it was sealed with."""
-    known, key = binding.get("spread"), binding["key"]
+    known, key, pandas = binding.get("spread"), binding["key"], isinstance(frame, pd.DataFrame)
     if known is None:
         return "a table of another engine is (an earlier version sealed rows in their order alone)"
-    together = len(attributes) > 1 and set(known["columns"]) == {each.name for each in whole}
-    mixed = spread.Mixed(whole if together else [], key)
-    seen = spread.fingerprint(frame, attributes, mixed, clip=clip)
+    together = (len(attributes) > 1 or pandas) and set(known["columns"]) == {each.name for each in whole}
+    names = list(frame.columns)
+    if together and (gone := [each.name for each in whole if names.count(each.name) != 1]):
+        if len(attributes) > 1:
+            return f"which values are in one row cannot be seen without column {gone[0]!r}: the columns are"
+        together = False
+    mixed = spread.Mixed(whole if together else [], key, by=known.get("mixed", spread.BY_LOT))
+    seen = spread.fingerprint(frame, attributes, mixed, clip=binding["outside"] == "clip")
     for each, found in zip(attributes, seen.columns, strict=True):
         if _digest(key, each.name, found) != known["columns"].get(each.name):
             return f"the values of column {each.name!r} are"

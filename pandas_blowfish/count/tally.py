@@ -26,7 +26,7 @@ from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.plan.tally import tally as counts_of
-from pandas_blowfish.policy.attribute import Attribute
+from pandas_blowfish.policy.attribute import Attribute, suggest
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
@@ -227,15 +227,29 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         raise FrameError("the columns have several levels", fix="flatten them to plain names.")
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise FrameError(
-            f"declared columns are not in the frame: {', '.join(absent)}", columns=absent, fix="add them."
-        )
+        labels = set(frame.index.names) if isinstance(frame, pd.DataFrame) else set()
+        fix = "add them, or leave them out of the schema."
+        if labels >= set(absent):
+            fix = f"{', '.join(absent)} is the index: df.reset_index() makes it a column."
+        what = f"declared columns are not in the frame: {', '.join(absent)}"
+        raise FrameError(what, columns=absent, fix=fix)
     often = Counter(frame.columns)
     twice = [name for name in names if often[name] > 1]
     if twice:
         raise FrameError(
             f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
         )
+
+
+def require_unit_column(frame: Frame, unit: str) -> None:
+    """Refuse a frame that does not have the column of units once."""
+    if isinstance(frame, Frame) and unit not in frame.columns:
+        indexed = isinstance(frame, pd.DataFrame) and unit in frame.index.names
+        near = suggest(unit, [str(name) for name in frame.columns]).split("?")[0]
+        fix = "df.reset_index() makes the index a column." if indexed else f"{near}?" if near else ""
+        fix = fix or "name a column of the frame; the schema need not declare it."
+        raise FrameError(f"unit={unit!r} names no column of the frame", columns=[unit], fix=fix)
+    require_columns(frame, [unit])
 
 
 def find_contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:

@@ -6,6 +6,8 @@ Never sees rows.
 from __future__ import annotations
 
 import numbers
+import re
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +19,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.number import canonical, exact
 
 NS_PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_DATE = re.compile(r"\d{4}(?P<month>-\d{1,2}(?P<day>-\d{1,2})?)?", re.ASCII)
 _CLOCK = ("now", "today")  # pandas reads these as the time of the call, which no declaration means
 
 
@@ -32,6 +35,53 @@ def to_ns(value: object, tz: str | None) -> int:
         kind = "without a time zone" if tz is None else f"in a time zone (the column's is {tz})"
         raise ArgumentError("datetime", f"{value!r} does not match the column", allowed=f"instants {kind}")
     return int(stamp.value) if stamp.unit == "ns" else int(stamp.asm8.view("int64")) * NS_PER_UNIT[stamp.unit]
+
+
+def constant_ns(value: object, tz: str | None) -> int:
+    """Return an instant that a person wrote: text and dates without a zone are read in the column's own.
+
+    Examples:
+        >>> constant_ns("2026-01-01", "Europe/Paris") == to_ns("2025-12-31 23:00+00:00", "Europe/Paris")
+        True
+    """
+    if tz is None or not _is_written(value) or (stamp := _stamp(value)).tz is not None:
+        return to_ns(value, tz)
+    return to_ns(_localize(stamp, tz), tz)
+
+
+def date_end(value: object, tz: str | None) -> int | None:
+    """Return where the day, month or year ends that a date names, in nanoseconds; None for an instant.
+
+    Text without a time of day and `datetime.date` are dates; a Timestamp is an instant.
+
+    Examples:
+        >>> date_end("2026-12-31", None) == date_end("2026-12", None) == to_ns("2027-01-01", None)
+        True
+        >>> date_end("2026-12-31 00:00", None), date_end(pd.Timestamp("2026-12-31"), None)
+        (None, None)
+    """
+    if not _is_written(value):
+        return None
+    named = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and named is None:
+        return None
+    whole = "D" if named is None or named["day"] else "M" if named["month"] else "Y"
+    end = _stamp(value).to_period(whole).end_time.floor("D") + pd.Timedelta(days=1)
+    return to_ns(end if tz is None else _localize(end, tz), tz)
+
+
+def _is_written(value: object) -> bool:
+    """Tell whether a constant is text or a plain date, and not an instant of some library."""
+    return isinstance(value, str) or (isinstance(value, date) and not isinstance(value, datetime))
+
+
+def _localize(stamp: pd.Timestamp, tz: str) -> pd.Timestamp:
+    """Return a clock's reading as an instant of a time zone, refusing what it shows twice or never."""
+    try:
+        return stamp.tz_localize(tz, ambiguous="raise", nonexistent="raise")
+    except ValueError:
+        problem = f"{str(stamp)!r} is shown twice, or never, by clocks in {tz}"
+        raise ArgumentError("datetime", problem, fix="write its offset: '... 02:30+01:00'.") from None
 
 
 def zone_of(value: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,7 +12,8 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 
-MAX_MOVES = 100  # minimal zero sums that are looked for
+MAX_VECTORS = 12  # different moves of which the longest zero sum is looked for
+MAX_WORK = 6_000_000  # vectors compared meanwhile: one to two seconds, and the same on every machine
 PRIME = 2**31 - 1
 MOST = 24  # denominators that are tried
 MAX_PART = 64  # of the denominators that a short kernel is looked for with
@@ -175,41 +177,69 @@ def longest_zero_sum(moves: Sequence[Sequence[int]]) -> int | None:
     vectors = sorted({max(tuple(move), tuple(-each for each in move)) for move in moves if any(move)})
     if not vectors:
         return 1
+    if len(vectors) > MAX_VECTORS:
+        return None
     basis = _kernel_basis(np.array(vectors, dtype=np.int64).T)
     if not len(basis):
         return 2
-    found = [row for each in basis for row in (each, -each)]
-    kept = np.array(found, dtype=np.int64)
-    place = 0
-    while place < len(kept):  # sums of pairs that are not made of what is there already
-        for other in range(place):
-            rest = _reduced(kept[place] + kept[other], kept)
-            if rest.any():
-                kept = np.concatenate([kept, [rest], [-rest]])
-                if len(kept) > 2 * MAX_MOVES:
-                    return None
-        place += 1
-    return max(2, int(np.abs(_irreducible(kept)).sum(axis=1).max()))
+    kept = _completed(basis)
+    return None if kept is None else max(2, int(np.abs(_irreducible(kept)).sum(axis=1).max()))
 
 
-def _reduced(vector: Ints, kept: Ints) -> Ints:
-    """Return what is left of a vector when others of the same signs, and no larger, are taken away."""
-    vector = vector.copy()
-    while vector.any():
-        inside = ((kept * vector >= 0) & (np.abs(kept) <= np.abs(vector))).all(axis=1)
-        if not inside.any():
-            return vector
-        vector -= kept[int(np.argmax(inside))]
-    return vector
+def _completed(basis: Ints) -> Ints | None:
+    """Return vectors of which all of a kernel are sums without cancelling, one of each two opposite ones.
+
+    Sums of pairs are taken in turn, the shortest first, until each is made of what is there already. None
+    where that takes more than `MAX_WORK` comparisons.
+    """
+    kept, work = basis[:0], 0
+    waiting: list[tuple[int, int, int, int]] = []  # length, the later, the earlier, and its sign
+    for each in basis:
+        kept = _enter(waiting, kept, each)
+    while waiting:
+        _, later, earlier, sign = heapq.heappop(waiting)
+        rest = kept[later] + sign * kept[earlier]
+        while rest.any():
+            work += len(kept)
+            part = _part_of(rest, kept)
+            if part is None:
+                break
+            rest = rest - part
+        if work > MAX_WORK:
+            return None
+        if rest.any():
+            kept = _enter(waiting, kept, rest)
+    return kept
+
+
+def _enter(waiting: list[tuple[int, int, int, int]], kept: Ints, vector: Ints) -> Ints:
+    """Return the vectors with one more, whose sums with others wait, but for those that cancel nothing."""
+    for sign in (1, -1):
+        cancels = ((kept * vector) * sign < 0).any(axis=1)
+        lengths = np.abs(vector + sign * kept).sum(axis=1).tolist()
+        for other in np.flatnonzero(cancels).tolist():
+            heapq.heappush(waiting, (lengths[other], len(kept), other, sign))
+    return np.concatenate([kept, vector[None]])
+
+
+def _part_of(vector: Ints, kept: Ints) -> Ints | None:
+    """Return one of some vectors, or its opposite, that has the signs of another and is nowhere larger."""
+    places = np.flatnonzero((np.abs(kept) <= np.abs(vector)).all(axis=1))
+    signs = kept[places] * vector
+    found = np.flatnonzero((signs >= 0).all(axis=1) | (signs <= 0).all(axis=1))
+    if not len(found):
+        return None
+    part = kept[places[found[0]]]
+    return np.asarray(part if (part * vector >= 0).all() else -part)
 
 
 def _irreducible(kept: Ints) -> Ints:
     """Return the vectors that are not made of others among them."""
-    whole = []
-    for place, vector in enumerate(kept):
-        others = np.delete(kept, place, axis=0)
-        if not ((others * vector >= 0) & (np.abs(others) <= np.abs(vector))).all(axis=1).any():
-            whole.append(vector)
+    whole = [
+        vector
+        for place, vector in enumerate(kept)
+        if _part_of(vector, np.delete(kept, place, axis=0)) is None
+    ]
     return np.array(whole if whole else kept, dtype=np.int64)
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.books.receipt import TOTALS
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, BlowfishError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.explain.release.axis_labels import plain
-from pandas_blowfish.explain.release.canvas import axes_of, colors_of
+from pandas_blowfish.explain.release.axis_labels import in_lines, plain
+from pandas_blowfish.explain.release.canvas import axes_of, colors_of, panels_of, stretch
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.schema import is_schema
@@ -52,12 +53,14 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
     spends = None if epsilon is None else _epsilons(epsilon)
     rows: list[tuple[tuple[Any, Any, float], Plan | BlowfishError]] = []
     text: dict[Any, str] = {}
+    units: dict[Any, str] = {}
     for title, function in questions.items():
         for name, planner in planners.items():
             for asked, found in _planned(planner, function, spends):
                 rows.append(((title, name, float(asked)), found))
                 if isinstance(found, Plan):
                     text.setdefault(title, _call(found))
+                    units.setdefault(title, _unit(found))
     keys = [key for key, _ in rows]
     index = pd.MultiIndex.from_tuples(keys, names=["question", "policy", "epsilon"])
     table = Comparison([_row(found) for _, found in rows], index=index)
@@ -65,7 +68,7 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
         table = table.drop(columns="distortion")
     table.insert(table.columns.tolist().index("cost"), "times_best", _times_best(table))
     result = Comparison(table if isinstance(ask, Mapping) else table.droplevel("question"))
-    result.attrs["questions"] = list(text.values())
+    result.attrs |= {"questions": list(text.values()), "units": units}
     return result
 
 
@@ -197,6 +200,12 @@ def _call(plan: Plan) -> str:
     return re.sub(stripped, "", plan.call)
 
 
+def _unit(plan: Plan) -> str:
+    """Return what the errors of a plan are in: counts, or what is summed or averaged."""
+    verb = str(plan.query["verb"])
+    return f"{verb} of {', '.join(plan.query['columns'])}" if verb in TOTALS else "counts"
+
+
 DASHES = ("-", "--", ":", "-.")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LABELS = {
@@ -207,6 +216,8 @@ LABELS = {
 UNKNOWN = "not known before the release"
 MANY = 8  # epsilons beyond which not each is written
 FEW = 6  # lines that are named inside the picture
+WIDE = 40  # letters of a line of a name
+PANEL = 230.0  # points that a panel is high
 
 
 class Comparison(pd.DataFrame):
@@ -232,15 +243,37 @@ class Comparison(pd.DataFrame):
             known = [name for name in LABELS if name in self.columns]
             raise ArgumentError("y", "not an error of this table", allowed=", ".join(map(repr, known)))
         axes = axes_of(ax)
-        if self.index.get_level_values("epsilon").nunique() == 1:
-            _bars(axes, self, y)
-        else:
-            _lines(axes, self, y)
+        draw = _bars if self.index.get_level_values("epsilon").nunique() == 1 else _lines
+        parts = _by_unit(self, y)
+        if ax is None and len(parts) > 1:
+            stretch(axes, PANEL * len(parts))
+        panels = [axes] if len(parts) == 1 else panels_of(axes, len(parts), 1, lines=5)
+        for panel, (unit, part) in zip(panels, parts, strict=True):
+            draw(panel, part, y)
+            if unit:
+                panel.set_title(plain(unit), loc="left", fontsize="medium")
         text = self.attrs.get("questions", [])
         if len(text) == 1:
-            shown = text[0] if len(text[0]) <= 64 else f"{text[0][:61]}..."
-            axes.set_title(plain(shown), loc="left", fontsize="medium")
+            axes.set_title(plain(in_lines(text[0], 64, 3)), loc="left", fontsize="medium")
         return axes
+
+
+def _by_unit(table: pd.DataFrame, y: str) -> list[tuple[str, pd.DataFrame]]:
+    """Return the questions whose errors are in the same unit, and the unit where there are several.
+
+    Questions of which there is nothing to draw are named beside the first.
+    """
+    units = table.attrs.get("units", {})
+    if "question" not in table.index.names or y == "distortion":
+        return [("", table)]
+    asked = table.index.get_level_values("question")
+    drawn = {units.get(each, "counts"): True for each in asked[np.asarray(table[y] > 0)]}
+    if len(drawn) < 2:
+        return [("", table)]
+    first = next(iter(drawn))
+    own = [units.get(each, "counts") for each in asked]
+    own = [each if each in drawn else first for each in own]
+    return [(unit, table[[each == unit for each in own]]) for unit in drawn]
 
 
 def decisive(table: pd.DataFrame) -> str:
@@ -270,7 +303,7 @@ def _fate(part: pd.DataFrame, y: str) -> str:
 
 
 def _name(policy: Any, question: Any) -> str:
-    name = f"{policy}, {question}" if question != "" else str(policy)
+    name = in_lines(f"{policy}, {question}" if question != "" else str(policy), WIDE, 3)
     return plain(f" {name}" if name.startswith("_") else name)  # "_" hides from legends
 
 
@@ -302,10 +335,12 @@ def _lines(axes: Any, table: pd.DataFrame, y: str) -> None:
         axes.set_xticks(epsilons, [f"{each:g}" for each in epsilons])
         axes.xaxis.set_minor_locator(ticker.NullLocator())
     axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5), numticks=12))
-    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     axes.grid(alpha=0.25, linewidth=0.6)
-    aside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(parts) > FEW else {}
+    long = max(len(str(policy)) + len(str(question)) for question, policy, _ in parts) > WIDE
+    beside = len(parts) > FEW or long
+    aside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {}
     axes.legend(fontsize="small", **aside)
 
 
@@ -316,6 +351,8 @@ def _same(one: pd.Series[Any], other: pd.Series[Any]) -> bool:
 
 def _bars(axes: Any, table: pd.DataFrame, y: str) -> None:
     """Draw a bar per policy and question, with its number at its end."""
+    from matplotlib.ticker import MaxNLocator
+
     parts = _parts(table)
     policies = list(dict.fromkeys(policy for _, policy, _ in parts))
     colors = colors_of(axes, len(policies))
@@ -323,11 +360,13 @@ def _bars(axes: Any, table: pd.DataFrame, y: str) -> None:
         value, fate = float(part[y].iloc[0]), _fate(part, y)
         length = value if np.isfinite(value) else 0.0
         axes.barh(place, length, 0.7, color=colors[policies.index(policy)], alpha=0.75)
-        words = fate or f"{value:,.3g}"
+        words = fate or f"{float(f'{value:.3g}'):,.10g}"
         axes.annotate(words, (length, place), (4, 0), textcoords="offset points", va="center")
     axes.set_yticks(range(len(parts)), [_name(policy, question) for question, policy, _ in parts])
     axes.invert_yaxis()
-    axes.margins(x=0.15)
+    axes.margins(x=0.2)
     axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     epsilon = table.index.get_level_values("epsilon")[0]
     axes.set_xlabel(f"{LABELS[y]}, at epsilon {epsilon:g}")

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from pandas_blowfish import markup
 from pandas_blowfish.books.balance import latest_charges
 from pandas_blowfish.books.ledger import Budget, Ledger
@@ -20,9 +22,10 @@ from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames.protect import open_frame
 from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.release import Receipt
+from pandas_blowfish.release import Receipt, facts_of
 
 LAST = 5  # releases that are shown
+SHOWN = 12  # answers of a release that are shown
 LISTED = 20  # datasets of a ledger that are shown
 HOW = """policy = bf.Policy(schema)  # bf.draft(df) prints a schema to begin with
 df = df.blowfish.protect(policy, epsilon=1, dataset="a name", ledger="budget.db")
@@ -119,6 +122,34 @@ def ledger_html(ledger: Ledger) -> Html:
     return markup.card(repr(ledger), markup.data_table(["dataset", "budget"], rows, more=more))
 
 
+def release_text(release: pd.DataFrame) -> str:
+    """Return a release for a terminal: its first numbers as people read them, then its receipt."""
+    numbers, receipt = _numbers(release), repr(Receipt(release.attrs["blowfish"]))
+    if numbers is None:
+        return receipt
+    more = f"\n... {len(release) - SHOWN:,} more" if len(release) > SHOWN else ""
+    return f"Release\n{numbers.to_string(index=False)}{more}\n{receipt}"
+
+
+def release_html(release: pd.DataFrame) -> str:
+    """Return a release for a notebook: its first numbers as people read them, then its receipt."""
+    numbers, receipt = _numbers(release), Receipt(release.attrs["blowfish"])._repr_html_()
+    if numbers is None:
+        return receipt
+    more = f"and {len(release) - SHOWN:,} more" if len(release) > SHOWN else ""
+    table = markup.data_table(list(numbers.columns), numbers.to_numpy().tolist(), more=more)
+    return markup.join(markup.card("Release", table), Html(receipt))
+
+
+def _numbers(release: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the first numbers of a release as text; None for a frame that was changed beyond reading."""
+    try:
+        facts_of(release)["verb"]
+        return markup.read_numbers(release.head(SHOWN))
+    except _WRONG:
+        return None
+
+
 def frame_text(record: Any, scope: Scope) -> str:
     """Return any frame's view for a terminal: a protected one, a release, or what to do; never raises."""
     if isinstance(record, Mapping) and record.get("kind") == "release":
@@ -152,7 +183,8 @@ def _told(error: Exception) -> str:
 def _row(entry: Entry) -> tuple[Any, ...]:
     """Return a charge as a view shows it."""
     body = entry.body
-    name, query = markup.one_line(body.get("name") or "", 40), markup.one_line(body.get("call") or "", 120)
+    name = markup.one_line(body.get("name") or "", 40)
+    query = markup.one_line(markup.show_call(body.get("call") or ""), 120)
     weaker = " (weaker guarantee, not of the budget)" if entry.kind == "apart" else ""
     cost = f"{number_text(body.get('epsilon'))}{weaker}"
     return entry.id, name, query, cost, entry.time[:16].replace("T", " ")

@@ -108,7 +108,8 @@ class Box(Constraint):
     Args:
         sides: The same as a dict, for columns whose names are no Python names.
         answer: How many they are, if that may be used here; it is compared with the rows by `protect`.
-        bounds: One (low, high) pair per column, read as `range` reads them; None is the end of the domain.
+        bounds: One (low, high) pair per column, read as `range` reads them, but a date is its first instant:
+            ("2013-01-01", "2014-01-01") is a year; None is the end of the domain.
     """
 
     def __init__(

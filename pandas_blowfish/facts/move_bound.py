@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy
 
 UNTOUCHED, KNOWN = "untouched", "known"  # rules by which facts cost nothing
+ROWS = "rows"  # the rule that no more records move than there are
 MAX_CELLS = 1_024  # of tables whose kernel is looked at
 MAX_TABLE = 160  # signatures, and labels, of which the rank is found exactly
 MAX_PAIRS = 20_000  # of signatures whose differences are listed
@@ -54,7 +55,7 @@ class MoveBound:
 
     @property
     def known(self) -> bool:
-        """Tell whether the facts leave only one table, so that nothing is left to protect."""
+        """Return whether the facts leave only one table, so that nothing is left to protect."""
         return self.rule == KNOWN
 
     @property
@@ -64,8 +65,26 @@ class MoveBound:
 
     @property
     def free(self) -> bool:
-        """Tell whether the facts cost nothing: the promise is that of the edges alone."""
+        """Return whether the facts cost nothing: the promise is that of the edges alone."""
         return self.rule == UNTOUCHED
+
+    def cap(self, rows: int) -> MoveBound:
+        """Return the bound for tables of a public number of rows: no more records move than there are.
+
+        Proof note:
+            Requires: presence is public, so that neighbours have the same `rows` rows.
+            Ensures:  as `bound_moves`.
+            Because:  row by row one table turns into the other, each row between cells that agree on the
+                      public columns: at most `rows` moves (MATH, section 9).
+            Checked:  tests/privacy/test_fact_oracle.py::test_never_more_than_all_rows
+        """
+        most = max(rows, 1)
+        if self.free or self.known or max(self.count, self.records) <= most:
+            return self
+        if self.count <= most:
+            return replace(self, records=most)
+        why = f"no more than all {most:,} rows can move, and their number is public"
+        return replace(self, count=most, records=most, rule=ROWS, why=why, exact=False)
 
 
 @lru_cache(maxsize=256)

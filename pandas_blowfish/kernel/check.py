@@ -48,7 +48,7 @@ MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether 
 EVERY, ARGUED = "every edge", "argued"
 
 
-_passed: WeakKeyDictionary[Any, dict[tuple[Policy, Fraction], Fraction]] = WeakKeyDictionary()
+_passed: WeakKeyDictionary[Any, dict[tuple[Policy, int, Fraction], Fraction]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +74,18 @@ class Check:
     part: Part = EVERYONE
 
     @classmethod
-    def of(cls, policy: Policy, plan: Plan) -> Check:
-        """Return what must be checked of a plan for the rows of a policy; facts are priced anew."""
+    def of(cls, policy: Policy, plan: Plan, rows: int | None = None) -> Check:
+        """Return what must be checked of a plan for the rows of a policy; facts are priced anew.
+
+        Args:
+            policy: The promise.
+            plan: What will be measured.
+            rows: How many rows were sealed; used where that is public, since facts move no more than all.
+        """
         columns = plan.domain.columns
         found = bound_moves(policy) if policy.constraints else None
+        if found is not None and rows is not None and policy.rows_public:
+            found = found.cap(rows)
         if found is None or found.rule == UNTOUCHED:
             require_untouched(policy)
             edges, times = edges_of(policy, columns), policy.max_rows
@@ -112,18 +120,20 @@ class Check:
                       tests/kernel/test_check.py::test_finds_every_lie
         """
         known = _passed.setdefault(step, {})
-        if (self.policy, left) in known:
-            return known[self.policy, left]
+        if (self.policy, self.times, left) in known:
+            return known[self.policy, self.times, left]
         random = random or np.random.default_rng(secrets.randbits(128))
         if not left and is_noisy(step.scales):
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
         if any(isinstance(each, People) for each in step.tallies):
-            known[self.policy, left] = lost = self._people_lost(step, left, random)
+            known[self.policy, self.times, left] = lost = self._people_lost(step, left, random)
             return lost
         self._compare(step, random)
         argued = self.text == ARGUED and self.policy.chain is None
         lost = Fraction(0) if argued else self._lost(step, left, random)
-        known[self.policy, left] = lost  # plans do not change: the same one is not gone through again
+        known[self.policy, self.times, left] = (
+            lost  # plans do not change: the same one is not gone through again
+        )
         return lost
 
     def _people_lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
@@ -400,7 +410,7 @@ def _special(step: Round, domain: Domain) -> dict[str, Ints]:
     special = {}
     for attribute in domain:
         if not attribute.bounded:
-            special[attribute.name] = np.array([-1, 0, 1])
+            special[attribute.name] = np.array([-1, 0, 1, *[NO_VALUE] * attribute.nullable])
             continue
         ends = np.array([0, attribute.cells - 1, attribute.size - 1])
         cuts = np.concatenate([*found[attribute.name], np.empty(0, dtype=np.int64)]).astype(np.int64)

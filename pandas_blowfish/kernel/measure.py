@@ -87,7 +87,7 @@ def measure(
     frame = read_sealed(frame, ledger, dataset, plan.domain)
     if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
-    check = Check.of(policy_of(dataset), plan)
+    check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
@@ -123,8 +123,8 @@ def find_stored(
 def read_sealed(frame: Frame, ledger: Ledger, dataset: Dataset, domain: Domain) -> Frame:
     """Return the rows that are counted, or raise where these columns of them are not as they were sealed."""
     binding = with_key(ledger.location, dataset.name, dataset.binding)
-    kept = read_kept(frame, dataset, binding)
-    if stale := find_change(kept, domain, binding, policy_of(dataset, 0).domain):
+    kept, first = read_kept(frame, dataset, binding), policy_of(dataset, 0)
+    if stale := find_change(kept, domain, binding, first.domain, first.chain is not None):
         raise StaleFrameError(dataset.name, stale)
     return kept
 

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
@@ -29,6 +30,7 @@ def choose(
     query: Mapping[str, Any],
     strategy: str = "auto",
     kind: type[Plan] = Plan,
+    rows: int | None = None,
 ) -> Plan:
     """Return the plan of least expected squared error, or the one that was named.
 
@@ -39,18 +41,19 @@ def choose(
         query: The question as plain data, for the receipt.
         strategy: "auto" or a strategy's name.
         kind: What the plan is: under a promise beyond one record a kind of its own.
+        rows: The number of rows, where it is public and known: facts move no more records than that.
     """
     kind.require(policy)
     asked, query = tuple(asked), dict(query)
     names = asked[0].strategies
     if strategy != "auto" and strategy not in names:
         raise UnknownStrategyError(strategy, ["auto", *names])
-    key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon)
+    key = (policy.fingerprint, json.dumps(query, sort_keys=True, default=str), epsilon, rows)
     if key in _plans:
         _plans.move_to_end(key)
         return _plans[key]
 
-    prices = [each.price(policy) for each in asked]
+    prices = [each.price(policy).cap(rows) for each in asked]
     ways = [way for way, each in enumerate(prices) if each.settled] or list(range(len(asked)))
     paid = prices[ways[0]]  # ways that follow from the facts are exact: then no other is looked at
     share = kind.rate(policy, epsilon) / paid.moved
@@ -77,7 +80,7 @@ def choose(
         asked,
         way,
         paid,
-        lambda other: choose(policy, asked, other, query=query, strategy=strategy, kind=kind),
+        partial(choose, policy, asked, query=query, strategy=strategy, kind=kind, rows=rows),
     )
     _keep(key, plan)
     return plan

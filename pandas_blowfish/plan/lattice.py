@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from pandas_blowfish import markup
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.instant import span_text
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
@@ -95,6 +97,39 @@ class Total:
         """Return the group that each of some cells is added up in, -1 for none, and its weight."""
         codes = np.where(cells.absent, 0, cells.codes[self.lattice.attribute.name])
         return self.tally.bins_at(cells), self.lattice.weights_at(codes)
+
+
+@dataclass(frozen=True)
+class InUnits:
+    """One measured total in the units of its column, for people; the matrix has whole steps instead.
+
+    Attributes:
+        name: The column; "rows" for a count that is measured besides.
+        step: What a weight of 1 is worth (nanoseconds for instants).
+        sensitivity: The most that one moved record changes it.
+        scale: That of its noise.
+        error: The standard error of its answer; NaN where that depends on rows, or there is none.
+        kind: "number", "datetime" or "logarithm".
+    """
+
+    name: str
+    step: Fraction
+    sensitivity: Fraction
+    scale: Fraction
+    error: float
+    kind: str
+
+    def show(self, amount: Fraction | float) -> str:
+        """Return an amount in these units, as a person writes it."""
+        if self.kind == "datetime":
+            return markup.span_words(float(amount))
+        if isinstance(amount, Fraction):
+            return markup.decimal(amount).removeprefix("about ")
+        return markup.digits(amount, 3)
+
+    def text(self, amount: Fraction) -> str:
+        """Return an exact amount as a receipt states it."""
+        return span_text(Fraction(round(amount))) if self.kind == "datetime" else str(amount)
 
 
 def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Lattice:

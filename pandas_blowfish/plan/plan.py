@@ -6,7 +6,7 @@ Never sees rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,8 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
-from pandas_blowfish.plan.price import Price
+from pandas_blowfish.plan.lattice import InUnits
+from pandas_blowfish.plan.price import Price, describe_missing
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.query_rows import find_seen
 from pandas_blowfish.plan.scales import Scales
@@ -30,7 +31,9 @@ from pandas_blowfish.policy.policy import Policy
 
 MOST_NAMED = 1_000  # components of a block that a part names; of more the whole block is looked at
 MAX_SHOWN = 8  # scales that a plan spells out
+MAX_DATED = 10_000  # ranges of dates of which some are spelt out
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
+MEANS = ("mean", "geomean")  # read off a noisy sum
 ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
 
 
@@ -47,7 +50,7 @@ class Plan:
         asked: The question, in one or several ways that have the same answers.
         way: Which of these the measurement answers.
         price: What public facts cost: what one moved record may do, and how many move.
-        again: Plans the same question at another epsilon.
+        again: Plans the same question at another epsilon, or for a public number of rows besides.
     """
 
     policy: Policy
@@ -58,7 +61,7 @@ class Plan:
     asked: tuple[Question, ...]
     way: int
     price: Price
-    again: Callable[[Fraction], Plan]
+    again: Callable[..., Plan]
 
     @classmethod
     def require(cls, policy: Policy) -> None:
@@ -183,43 +186,16 @@ class Plan:
 
     @cached_property
     def part(self) -> Part:
-        """Return which components of blocks of columns a release looks at; of blocks left out all.
-
-        All people see a release wherever public facts, secret totals or chains tie different parts together.
-
-        Examples:
-            >>> import pandas_blowfish as bf
-            >>> plan = bf.datasets.patients_policy().plan
-            >>> plan.where("region in ['north', 'west']").hist("age").part.form
-            {'region': [0, 3]}
-            >>> plan.hist("age").part.form
-            {}
-
-        Proof note:
-            Requires: no fact is touched, nothing is promised about more than one record.
-            Ensures:  a record outside the part changes no query row, wherever an edge moves it, and where
-                      presence is secret also by coming or going.
-            Because:  an edge stays in one component of each block (of a product of graphs these are the
-                      products), and cells of components that are not listed have columns of zeros: the filter
-                      leaves them out, or every query row does.
-            Checked:  tests/kernel/test_check.py::test_nobody_outside_a_part_changes_a_query_row,
-                      tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
-        """
-        tied = self.price.touched or self.policy.aggregates or self.policy.chain is not None
-        tied = tied or self.price.per_person  # who has rows in several parts is counted in each of them
-        if tied or not self.cost or not self.measurement.own_noise:
-            return EVERYONE
-        sides = []
-        for key, block, components in split_blocks(self.price.policy.graph, self.domain.columns):
-            many = int(components.max()) + 1
-            seen = np.bincount(components[find_seen(self.measurement, block)], minlength=many) > 0
-            if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
-                sides.append(Side(key, block, components, seen))
-        return Part(tuple(sides))
+        """Return which components of blocks of columns a release looks at; of blocks left out all."""
+        return find_part(self)
 
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
         return self.again(epsilon_of(epsilon))
+
+    def with_rows(self, rows: int | None) -> Plan:
+        """Return the plan for a table of so many rows, a public number: facts move no more records."""
+        return self if self.price.cap(rows) is self.price else self.again(self.epsilon, rows=rows)
 
     def epsilon_for(self, rmse: Any = None, *, std: Any = None, distortion: Any = None) -> Fraction:
         """Return the smallest short decimal epsilon at which this question is planned accurately enough.
@@ -263,19 +239,39 @@ class Plan:
         loss = self.measurement.loss_over(lambda: graph.project(self.domain.columns).edges())
         return self.cost if loss is None else self.price.moved * loss
 
+    @property
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return sensitivity, scale and error of each sum in its column's own units; nothing for counts.
+
+        `sensitivity`, `scales` and `matrix()` are in whole steps of the columns' lattices.
+
+        Examples:
+            >>> import pandas_blowfish as bf
+            >>> income = bf.datasets.patients_policy().plan.sum("income", epsilon=1).in_units[0]
+            >>> income.name, income.sensitivity, income.scale
+            ('income', Fraction(10000, 1), Fraction(10000, 1))
+        """
+        return tuple(
+            replace(each, sensitivity=self.price.moved * each.sensitivity)
+            for each in self.measurement.in_units()
+        )
+
     def facts(self) -> dict[str, str]:
-        """Return what an analyst reads before spending."""
-        noisy, rows = self.sensitivity > 0, self.policy.max_rows
+        """Return what an analyst reads before spending: decimals, in the columns' own units."""
+        noisy, own, rows = self.sensitivity > 0, self.in_units, self.policy.max_rows
         return {
-            "query": self.call,
+            "query": markup.show_call(self.call),
             "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
+            **self._ends(),
             "strategy": self.strategy,
-            "costs": f"epsilon {self.cost}" if noisy else f"nothing: {self._why_free()}",
-            "sensitivity": str(self.sensitivity),
+            "costs": f"epsilon {markup.decimal(self.cost)}" if noisy else f"nothing: {self._why_free()}",
+            "sensitivity": self._own("sensitivity") or markup.decimal(self.sensitivity),
             "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
+            **({"lattice": self._lattice()} if noisy and any(one.step != 1 for one in own) else {}),
+            **({"missing values": lost} if (lost := describe_missing(self)) else {}),
             **({"public facts": self.price.describe()} if self.policy.constraints else {}),
             **({"protects": f"a person with up to {rows:,} rows"} if rows > 1 else {}),
         }
@@ -288,17 +284,50 @@ class Plan:
     def _quantiles(self) -> str:
         return f"{len(self.query['q']):,} per group, read off {len(self.index):,} cumulative counts"
 
+    def _ends(self) -> dict[str, str]:
+        """Return what ranges of dates end with, so that nobody need know the rule; nothing for others."""
+        if self.query["verb"] != "range" or len(self.index) > MAX_DATED:
+            return {}
+        cells = self.index.get_level_values(-1).unique()
+        if not isinstance(cells, pd.IntervalIndex) or cells.left.dtype.kind != "M":
+            return {}
+        names = [
+            f"{name}, last day included" if " to " in name else name
+            for name in map(markup.cell_name, cells[:3])
+        ]
+        return {"ranges": "; ".join([*names, *(["..."] if len(cells) > 3 else [])])}
+
+    def _own(self, what: str) -> str:
+        """Return an amount of each sum in its own units, named where there are several; "" for counts."""
+        own = self.in_units
+        shown = [f"{f'{one.name} ' * (len(own) > 1)}{one.show(getattr(one, what))}" for one in own]
+        logs = " in natural logarithms" * any(one.kind == "logarithm" for one in own)
+        return ", ".join(shown) + logs + " (of the sum)" * (bool(own) and self.query["verb"] in MEANS)
+
     def _noise(self) -> str:
+        if text := self._own("scale"):
+            return f"scale{'s' * (', ' in text)} {text}"
         used = sorted({scale for scale in self.scales.values if scale})
         if len(used) > MAX_SHOWN:
-            return f"{len(used)} scales from {float(used[0]):,.4g} to {float(used[-1]):,.4g}"
-        return f"scale {used[-1]}" if len(used) == 1 else f"scales {', '.join(map(str, used))}"
+            return f"{len(used)} scales from {_plain(used[0])} to {_plain(used[-1])}"
+        return f"scale{'s' * (len(used) > 1)} {', '.join(map(_plain, used))}"
 
     def _typical(self) -> str:
-        if np.isnan(self.mse):
-            return "depends on the rows: not known before the release"
         each = ANSWERS.get(self.query["verb"], "per count")
-        return f"+-{self.mse**0.5:,.3g} {each} (root mean squared, before shape constraints)"
+        own = [one for one in self.in_units if not np.isnan(one.error)]
+        if not own and np.isnan(self.mse):
+            return "depends on the rows: not known before the release"
+        errors = [f"{f'{one.name} ' * (len(own) > 1)}+-{one.show(one.error)}" for one in own]
+        text = ", ".join(errors) or f"+-{markup.digits(self.mse**0.5, 3)}"
+        return f"{text} {each} (root mean squared, before shape constraints)"
+
+    def _lattice(self) -> str:
+        """Return in one line what the whole numbers of the matrix and of its scales are steps of."""
+        own = [one for one in self.in_units if one.name != "rows" or one.step != 1]
+        steps = [f"{f'{one.name} ' * (len(own) > 1)}{one.show(one.step)}" for one in own]
+        used = sorted({scale for scale in self.scales.values if scale})
+        scales = f"scale{'s' * (len(used) > 1)} {', '.join(map(_plain, used))}"
+        return f"in steps of {', '.join(steps)}: sensitivity {_plain(self.sensitivity)}, {scales}"
 
     def _free(self) -> str:
         free = [code for code, scale in enumerate(self.scales.values) if not scale]
@@ -311,3 +340,43 @@ class Plan:
     def _repr_html_(self) -> str:
         proof = markup.fold("Why this keeps the promise", markup.paragraph(self.proof))
         return markup.card("Plan", markup.facts_table(self.facts()), proof)
+
+
+def find_part(plan: Plan) -> Part:
+    """Return which components of blocks of columns a release looks at; of blocks left out all.
+
+    All people see a release wherever public facts, secret totals or chains tie different parts together.
+
+    Examples:
+        >>> import pandas_blowfish as bf
+        >>> plan = bf.datasets.patients_policy().plan
+        >>> plan.where("region in ['north', 'west']").hist("age").part.form
+        {'region': [0, 3]}
+        >>> plan.hist("age").part.form
+        {}
+
+    Proof note:
+        Requires: no fact is touched, nothing is promised about more than one record.
+        Ensures:  a record outside the part changes no query row, wherever an edge moves it, and where
+                  presence is secret also by coming or going.
+        Because:  an edge stays in one component of each block (of a product of graphs these are the
+                  products), and cells of components that are not listed have columns of zeros: the filter
+                  leaves them out, or every query row does.
+        Checked:  tests/kernel/test_check.py::test_nobody_outside_a_part_changes_a_query_row,
+                  tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
+    """
+    tied = plan.price.touched or plan.policy.aggregates or plan.policy.chain is not None
+    tied = tied or plan.price.per_person  # who has rows in several parts is counted in each of them
+    if tied or not plan.cost or not plan.measurement.own_noise:
+        return EVERYONE
+    sides = []
+    for key, block, components in split_blocks(plan.price.policy.graph, plan.domain.columns):
+        many = int(components.max()) + 1
+        seen = np.bincount(components[find_seen(plan.measurement, block)], minlength=many) > 0
+        if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
+            sides.append(Side(key, block, components, seen))
+    return Part(tuple(sides))
+
+
+def _plain(number: Fraction) -> str:
+    return markup.decimal(number).removeprefix("about ")

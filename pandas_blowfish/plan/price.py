@@ -1,27 +1,38 @@
-"""What public facts cost: how many records a neighbour moves, and where each may go. Never sees rows.
+"""What a promise costs: public facts that tie records together, values that may be missing. Never sees rows.
 
-Every verb is planned under `Price.policy` at epsilon / moved.
+Facts decide how many records a neighbour moves, and where each may go: every verb is
+planned under `Price.policy` at epsilon / moved.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
 from pandas_blowfish.facts.move_bound import KNOWN, MOST, UNTOUCHED, MoveBound, bound_moves
 from pandas_blowfish.facts.signature import signatures_of
 from pandas_blowfish.plan.given import Given
+from pandas_blowfish.plan.lattice import nearest
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.policy.attribute import Attribute, Grid, Values
+from pandas_blowfish.policy.describe import value_at
+from pandas_blowfish.policy.margin import MARGINS
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.secret import full, public
+from pandas_blowfish.policy.secret import PUBLIC, full, joins_all, public
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.plan import Plan
 
 SEVERAL = "a public fact is changed by an edge, and nothing is proved of people with several rows there"
 FEW = 12  # facts whose own cost a plan spells out
+WORTH = 1.05  # times less error from which a choice is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +44,14 @@ class Price:
         policy: What one moved record may do: the policy itself while no fact is touched (with absolute and
             relative errors as the thresholds they are), else its closure.
         bound: The rule for the number of moved records; None where there are no facts.
+        rows: The number of rows, where it is public and known: no more move.
         per_person: Whether what is measured is about people, so that one neighbour is one change of it.
     """
 
     stated: Policy
     policy: Policy
     bound: MoveBound | None = None
+    rows: int | None = None
     per_person: bool = False
 
     @property
@@ -112,6 +125,13 @@ class Price:
         far = f"neighbours differ by up to {self.moved:,} moved record{'s' * (self.moved > 1)}"
         return f"{named}: {far} ({self.found.rule}: {self.rule})"
 
+    def cap(self, rows: int | None) -> Price:
+        """Return the price for a table of so many rows, where their number is public; None: not known."""
+        if rows is None or self.bound is None or not self.stated.rows_public:
+            return self
+        found = self.bound.cap(rows)
+        return self if found is self.bound else replace(self, bound=found, rows=rows)
+
     @cached_property
     def costs(self) -> pd.DataFrame:
         """Return for each fact what it interacts with and how many records would move without it."""
@@ -122,7 +142,7 @@ class Price:
             )
             names = [self.stated.facts[other].text for other in together[:FEW]]
             left = [each for place, each in enumerate(self.stated.constraints) if place != number]
-            without = price_facts(self.stated.with_facts(left))
+            without = price_facts(self.stated.with_facts(left)).cap(self.rows)
             rows.append((fact.text, ", ".join(names), self.moved, without.moved, not without.touched))
         names = ["fact", "interacts with", "moved", "moved without it", "then free"]
         return pd.DataFrame(rows, columns=names).set_index("fact")
@@ -194,3 +214,58 @@ def closure(policy: Policy) -> Policy:
 def _settled(policy: Policy) -> Policy:
     """Return the policy under which nothing about the table is secret any more."""
     return Policy(policy.domain, secrets={name: public() for name in policy.domain.columns})
+
+
+def describe_missing(plan: Plan) -> str:
+    """Return what `missing="public"`, or a stand-in, would make of a plan's error; "" where that is no less.
+
+    The same question is planned under each choice; nothing is read or spent.
+    """
+    policy = plan.policy
+    if not plan.sensitivity or plan.price.touched:
+        return ""
+    names = [
+        columns[0]
+        for columns, secret in policy.secrets.items()
+        if len(columns) == 1 and secret["secret"] in ("threshold", *MARGINS) and joins_all(secret)
+        if columns[0] in plan.domain.columns and policy.domain[columns[0]].nullable
+    ]
+    if not names:
+        return ""
+    likes = {name: _first(policy.domain[name]) for name in names}
+    choices: list[tuple[str, dict[str, Any]]] = [('missing="public"', dict.fromkeys(names, PUBLIC))]
+    if all(like is not None for like in likes.values()):
+        stated = repr(likes[names[0]]) if len(names) == 1 else str(likes)
+        choices.append((f"missing={stated}", likes))
+    found = [f"{better} with {words}" for words, choice in choices if (better := _better(plan, choice))]
+    return f"any value of {', '.join(names)} may be missing; {', '.join(found)}" if found else ""
+
+
+def _better(plan: Plan, choice: dict[str, Any]) -> str:
+    """Return the error under another choice, in words; "" where it is not known or hardly less."""
+    from pandas_blowfish.plan.choose import choose  # here: choosing needs prices
+
+    policy, query = plan.policy.with_missing(choice), plan.query
+    try:
+        named = str(query.get("strategy", "auto"))
+        other = choose(policy, plan.asked, plan.epsilon, query=query, strategy=named, kind=type(plan))
+        now, then = plan.mse**0.5, other.mse**0.5
+        if math.isnan(now) or math.isnan(then):
+            times = plan.measurement.scales[0] / other.measurement.scales[0] if other.sensitivity else 0
+            return f"{float(times):,.3g} times less noise" if times >= WORTH else ""
+    except BlowfishError:
+        return ""
+    return f"+-{_digits(then)}" if now >= WORTH * then else ""
+
+
+def _digits(error: float) -> str:
+    """Return an error in three digits, or in whole numbers."""
+    return f"{error:,.0f}" if error >= 1_000 else f"{error:.3g}"
+
+
+def _first(attribute: Attribute) -> Any:
+    """Return the value that a stand-in is tried with: 0 or the nearest to it, of categories the first."""
+    if not isinstance(attribute, (Grid, Values)) or not attribute.cells:
+        return None
+    numeric = isinstance(attribute, Grid) or (isinstance(attribute, Values) and attribute.numeric)
+    return value_at(attribute, nearest(attribute) if numeric else 0)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.lattice import InUnits, Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.query_rows import every_column
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.shape.solved import Solved
 
 LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a round
+ONE, SUM, ESTIMATE = "one", "sum", "estimate"  # what an unshaped answer is off by
 
 
 class Question(ABC):
@@ -236,12 +237,36 @@ class Strategy(Round, Protocol):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         """Return what a plan states of this strategy in particular, by heading."""
 
+    @property
+    def noise_terms(self) -> str:
+        """Return what an unshaped answer is off by: "one" noise, the "sum" of some of one scale, or neither.
+
+        Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
+        """
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return how errors of counts along lines go together, as plain data; None where not known."""
+
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return what is measured in units other than rows, each in its own; nothing for counts."""
+
 
 class OneRound(OwnNoise):
     """What most strategies have in common: one round, their own, whose query rows are known beforehand."""
 
     in_rounds = False
     tolerance = 1.0
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are weighted sums of noises, of which just the variance is stated."""
+        return ESTIMATE
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return None: of sums of these answers only bounds of errors are known."""
+        return None
 
     @property
     def proof_id(self: Any) -> str:
@@ -288,6 +313,10 @@ class OneRound(OwnNoise):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         del query, rows_public
         return {}
+
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return nothing: what is measured are counts."""
+        return ()
 
 
 class _HasTally(Protocol):

@@ -181,7 +181,8 @@ def _ones(row_of: Ints, rows: int) -> Any:
 def find_seen(strategy: Any, block: Block) -> Mask:
     """Return which cells of a block are in some record that a query row may count."""
     domain = strategy.domain
-    if not strategy.in_rounds and domain.size <= LISTED:
+    bounded = all(attribute.bounded for attribute in domain)
+    if bounded and not strategy.in_rounds and domain.size <= LISTED:
         columns = strategy.columns(Cells.every(domain.columns, domain.shape))
         counted = (np.diff(columns.tocsc().indptr) > 0).reshape(domain.shape)
         return _over_block(counted, domain.columns, block)

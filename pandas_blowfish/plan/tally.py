@@ -342,7 +342,8 @@ def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
         edges = [attribute.cells * number // int(bins) for number in range(int(bins) + 1)]
         return edges[:-1], edges[1:]
     if isinstance(bins, (str, bytes, bool)) or not hasattr(bins, "__iter__"):
-        raise ArgumentTypeError("bins", "not bins", allowed="a number, a list of edges, or {name: [values]}")
+        problem = f"a {type(bins).__name__} is neither a number nor a list of edges nor a dict"
+        raise ArgumentTypeError("bins", problem, allowed="a number, a list of edges, or {name: [values]}")
     listed = list(bins)
     if len(listed) < 2:
         raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")

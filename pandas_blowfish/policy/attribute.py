@@ -1,7 +1,8 @@
 """One declared column: its values as cells, what they are called, and where a range begins and ends.
 
 In a range whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
-[low, high) on cell edges; None is the end of the domain. Never sees rows.
+[low, high) on cell edges; None is the end of the domain. In the verb `range` a date as the upper end holds
+its day: "2013-12-31" ends with that day, "2013-12" with that month, a Timestamp before itself. No rows here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
-from pandas_blowfish.exact.instant import from_ns, span_text, stamp_index, to_ns
+from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns, span_text, stamp_index, to_ns
+from pandas_blowfish.exact.logarithm import log_cell
 from pandas_blowfish.exact.number import exact, number
 
 MAX_CELLS = 10**8  # of one column; more are declared and encoded, but not counted
@@ -45,7 +47,7 @@ class Attribute(ABC):
     @property
     @abstractmethod
     def ordered(self) -> bool:
-        """Tell whether cell order means something."""
+        """Return whether cell order means something."""
 
     @property
     def size(self) -> int:
@@ -91,7 +93,7 @@ class Attribute(ABC):
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether one value is a null, however it is written: None, NaN, NA, NaT.
+    """Return whether one value is a null, however it is written: None, NaN, NA, NaT.
 
     Examples:
         >>> [is_missing(value) for value in (None, float("nan"), pd.NA, pd.NaT, Decimal("sNaN"), "nan")]
@@ -151,12 +153,12 @@ class Values(Attribute):
 
     @property
     def numeric(self) -> bool:
-        """Tell whether distances between values mean something."""
+        """Return whether distances between values mean something."""
         return self.kind in ("integer", "float", "datetime")
 
     @property
     def ordered(self) -> bool:
-        """Tell whether values rise in the order declared, or are an ordered category."""
+        """Return whether values rise in the order declared, or are an ordered category."""
         return self.ranked or self.kind == "bool" or (self.numeric and self._rising)
 
     @cached_property
@@ -185,7 +187,7 @@ class Values(Attribute):
 
     def place(self, value: object) -> Fraction:
         """Return where a constant lies on the column's axis (instants in nanoseconds)."""
-        return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
+        return Fraction(constant_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
 
     def labels(self) -> pd.Index[Any]:
         """Return the values: a CategoricalIndex for categories and strings."""
@@ -253,7 +255,7 @@ class Grid(Attribute):
 
     @property
     def single(self) -> bool:
-        """Tell whether each cell is one whole number."""
+        """Return whether each cell is one whole number."""
         return self.kind == "integer" and self.step == 1
 
     def lows(self, count: int | None = None) -> NDArray[Any]:
@@ -330,12 +332,15 @@ class Grid(Attribute):
         return f"{'(' if self.open_low else '['}{low}, {high}{')' if self.open_high else ']'}{by}"
 
     def show(self, place: Fraction) -> str:
-        """Return an exact place as the user writes it."""
-        return str(from_ns(int(place), self.tz)) if self.kind == "datetime" else str(number(place))
+        """Return an exact place as the user writes it: the beginning of a day as its date."""
+        if self.kind != "datetime":
+            return str(number(place))
+        stamp = from_ns(int(place), self.tz)
+        return f"{stamp:%Y-%m-%d}" if self.tz is None and stamp == stamp.normalize() else str(stamp)
 
     def place(self, value: object) -> Fraction:
         """Return where a constant lies on the column's axis (instants in nanoseconds)."""
-        return Fraction(to_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
+        return Fraction(constant_ns(value, self.tz)) if self.kind == "datetime" else exact(value, self.name)
 
 
 @dataclass(frozen=True)
@@ -382,8 +387,28 @@ class Unbounded(Attribute):
         return "any positive number" if self.log else "any number"
 
 
+def cell_of(attribute: Attribute, value: Any) -> int | None:
+    """Return the number of a value's cell, None for a missing one, or raise where it is none of the column.
+
+    Examples:
+        >>> cell_of(Unbounded("price", "float", False, Fraction(1, 10), log=True), 20)
+        29
+    """
+    if attribute.nullable and is_missing(value):
+        return None
+    if not isinstance(attribute, Unbounded):
+        return attribute.code(value)
+    try:
+        place = Fraction(to_ns(value, None)) if attribute.kind == "datetime" else exact(value, attribute.name)
+    except ArgumentError:
+        raise attribute.refuse(value) from None
+    if (attribute.kind == "integer" and place.denominator != 1) or (attribute.log and place <= 0):
+        raise attribute.refuse(value)
+    return log_cell(place, attribute.step) if attribute.log else (place / attribute.step).__floor__()
+
+
 def half_open(attribute: Attribute) -> bool:
-    """Tell whether ranges are [low, high) on cell edges, and not inclusive values."""
+    """Return whether ranges are [low, high) on cell edges, and not inclusive values."""
     return isinstance(attribute, Grid) and attribute.kind != "integer"
 
 
@@ -412,19 +437,26 @@ def low_cell(attribute: Attribute, value: Any) -> int:
     return code
 
 
-def high_cell(attribute: Attribute, value: Any) -> int:
-    """Return one past the cell that ends at a value."""
+def high_cell(attribute: Attribute, value: Any, *, dates: bool = False) -> int:
+    """Return one past the cell that ends at a value.
+
+    Args:
+        attribute: A column with an order.
+        value: Where the range ends.
+        dates: Let a date stand for its whole day, month or year, and not for its first instant, but where
+            only that is an edge: it begins a cell longer than a day, or is the end of the domain.
+    """
     if not half_open(attribute):
         code = attribute.code(value)
         if isinstance(attribute, Grid) and not attribute.single and code + 1 < attribute.cells:
             attribute.edge(attribute.place(value) + 1)  # the last whole number of its cell
         return code + 1
     assert isinstance(attribute, Grid)
-    steps = (attribute.place(value) - attribute.low) / attribute.step
-    if steps.denominator != 1 or not 0 <= steps <= attribute.cells:
-        raise DeclaredValueError(
-            attribute.name,
-            f"{value!r} is not the edge of a cell",
-            allowed=f"{attribute.describe()}, on edges",
-        )
-    return int(steps)
+    end = date_end(value, attribute.tz) if dates and attribute.kind == "datetime" else None
+    for place in (attribute.place(value) if end is None else Fraction(end), attribute.place(value)):
+        steps = (place - attribute.low) / attribute.step
+        if steps.denominator == 1 and 0 <= steps <= attribute.cells:
+            return int(steps)
+    raise DeclaredValueError(
+        attribute.name, f"{value!r} is not the edge of a cell", allowed=f"{attribute.describe()}, on edges"
+    )

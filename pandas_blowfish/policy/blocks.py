@@ -14,7 +14,7 @@ from pandas_blowfish.policy.attribute import MAX_CELLS
 from pandas_blowfish.policy.domain import Domain, read_step
 from pandas_blowfish.policy.graph.joint import build_joint
 from pandas_blowfish.policy.graph.records import Block
-from pandas_blowfish.policy.secret import METRICS, build, fit, keys_of
+from pandas_blowfish.policy.secret import METRICS, build, fit, has_stand_in, keys_of
 
 Columns = tuple[str, ...]
 Secrets = dict[Columns, dict[str, Any]]
@@ -115,8 +115,9 @@ def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict
     if unknown := set(secret) - {"step", *keys_of(secret["secret"])}:
         problem = f"{secret['secret']} takes no {', '.join(sorted(map(str, unknown)))}"
         raise SecretError(name, problem, fix="leave it out.")
-    if secret.get("missing", "public") != "public":
-        raise SecretError(name, f"missing={secret['missing']!r}", fix='leave it out, or say "public".')
+    if has_stand_in(secret):
+        fix = 'say "public" or "protected", or give the column that may be missing a secret of its own.'
+        raise SecretError(name, f"missing={secret['missing']!r} for several columns", fix=fix)
     if "step" in secret:
         raise SecretError(name, "a step belongs to one column", fix="state step= in each column's metadata.")
     out = {str(key): canonical(thaw(value)) for key, value in secret.items()}

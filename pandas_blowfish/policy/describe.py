@@ -14,6 +14,7 @@ from pandas_blowfish.markup import Html, one_line
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.margin import ABSOLUTE, RELATIVE, as_threshold, c_of
+from pandas_blowfish.policy.secret import has_stand_in, joins_all
 
 if TYPE_CHECKING:
     from pandas_blowfish.policy.policy import Policy
@@ -33,12 +34,14 @@ class SecretWords:
         secret: full, threshold, partition, edges, absolute_error, relative_error or public.
         values: What the columns hold.
         kept: What stays indistinguishable.
+        listed: The groups of a partition, shortened; "" for other secrets.
     """
 
     columns: Columns
     secret: str
     values: str
     kept: str
+    listed: str = ""
 
     @property
     def name(self) -> str:
@@ -52,7 +55,8 @@ def describe_secrets(policy: Policy) -> Iterator[SecretWords]:
         attributes = [policy.domain[column] for column in columns]
         named = [f"{one_line(a.name, LONG)}: {values_of(a)}" for a in attributes]
         values = values_of(attributes[0]) if len(columns) == 1 else "; ".join(named)
-        yield SecretWords(columns, secret["secret"], values, kept_of(secret, attributes))
+        groups = "; ".join(list_parts(secret)) if _has_members(secret.get("groups")) else ""
+        yield SecretWords(columns, secret["secret"], values, kept_of(secret, attributes), groups)
 
 
 def values_of(attribute: Attribute) -> str:
@@ -91,9 +95,17 @@ def kept_of(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
     if kind == "full" and len(attributes) > 1:
         kept = "every combination of values from every other"
     if any(attribute.nullable for attribute in attributes):
-        open_ = secret.get("missing") == "public"
-        kept += "; whether it is missing is public" if open_ else "; whether it is missing too"
+        kept += "; " + missing_of(secret)
     return kept
+
+
+def missing_of(secret: Mapping[str, Any]) -> str:
+    """Return what a secret promises about missing values, in words."""
+    if joins_all(secret):
+        return "whether it is missing too"
+    if has_stand_in(secret):
+        return f"a missing value as if it were {one_line(secret['missing'], LONG)}"
+    return "whether it is missing is public"
 
 
 def neighbours_of(policy: Policy) -> str:
@@ -140,6 +152,7 @@ def describe(policy: Policy, most: int | None = None) -> str:
         detail = one_line(", ".join(f"{key}={value}" for key, value in thaw(extra).items()))
         null = ", may be missing" if any(policy.domain[column].nullable for column in columns) else ""
         lines.append(f"  {shorten(columns)}: {secret['secret']}({detail}) on {values}{null}")
+        lines += [f"    {part}" for part in list_parts(secret, None if most is None else FEW)]
     if len(policy.secrets) > len(shown):
         lines.append(f"  and {len(policy.secrets) - len(shown):,} more secrets: see describe()")
     lines += [f"  secret total: {one_line(each.describe())}; one release" for each in policy.aggregates]
@@ -151,10 +164,59 @@ def describe(policy: Policy, most: int | None = None) -> str:
     return "\n".join(lines)
 
 
+def list_parts(secret: Mapping[str, Any], most: int | None = FEW) -> list[str]:
+    """Return the groups of a partition, or listed pairs, one text each: all, or the first and how many more.
+
+    Examples:
+        >>> list_parts({"secret": "partition", "groups": {"lung": ("flu", "asthma"), "heart": ("angina",)}})
+        ['lung: flu, asthma', 'heart: angina']
+        >>> list_parts({"secret": "edges", "pairs": (("flu", "cold"), ("flu", "asthma"))}, 1)
+        ['flu and cold', 'and 1 more pair']
+    """
+    if secret["secret"] == "edges":
+        pairs = [f"{one_line(_plain(a), LONG)} and {one_line(_plain(b), LONG)}" for a, b in secret["pairs"]]
+        return _first(pairs, most, "pair")
+    groups = secret.get("groups")
+    if groups is None:
+        return []
+    if not _has_members(groups):
+        sides = [f"{one_line(name, LONG)} by {width}" for name, width in groups.items()]
+        return [
+            f"groups of width {groups['width']}" if set(groups) == {"width"} else f"boxes, {', '.join(sides)}"
+        ]
+    numbered = {f"group {number}": group for number, group in enumerate(groups, 1)}
+    named = groups if isinstance(groups, Mapping) else numbered
+    shown = [f"{one_line(name, LONG)}: {_members(group, most)}" for name, group in named.items()]
+    return _first(shown, most, "group")
+
+
+def _has_members(groups: Any) -> bool:
+    """Return whether groups are listed by their values, and not by a width."""
+    listed = groups.values() if isinstance(groups, Mapping) else groups or ()
+    return any(isinstance(group, (tuple, list, Mapping)) for group in listed)
+
+
+def _members(group: Any, most: int | None) -> str:
+    """Return the values of a group: a run by its ends, others one by one."""
+    if isinstance(group, Mapping):
+        return f"from {one_line(group['low'], LONG)}, below {one_line(group['high'], LONG)}"
+    if not isinstance(group, (tuple, list)):
+        return f"by {group}"
+    return shorten(group, len(group) if most is None else most) or "nothing"
+
+
+def _first(parts: list[str], most: int | None, what: str) -> list[str]:
+    """Return all of some texts, or the first of them and how many more there are."""
+    if most is None or len(parts) <= most:
+        return parts
+    left = len(parts) - most
+    return [*parts[:most], f"and {left:,} more {what}{'s' * (left > 1)}"]
+
+
 def policy_table(policy: Policy, caption: str, most: int = SHOWN) -> Html:
     """Return a table of what each column holds, and what stays indistinguishable."""
     rows = [
-        (each.name, each.values, each.kept)
+        (each.name, each.values, f"{each.kept}: {each.listed}" if each.listed else each.kept)
         for _, each in zip(range(most), describe_secrets(policy), strict=False)
     ]
     left = len(policy.secrets) - most
@@ -217,10 +279,8 @@ def _partition(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:
 
 
 def _edges(secret: Mapping[str, Any], attributes: list[Attribute]) -> str:  # noqa: ARG001
-    pairs = secret["pairs"]
-    shown = [f"{one_line(_plain(a), LONG)} and {one_line(_plain(b), LONG)}" for a, b in pairs[:FEW]]
-    more = f"; {len(pairs) - FEW:,} more" if len(pairs) > FEW else ""
-    return f"just these pairs: {'; '.join(shown)}{more}" if pairs else "nothing: no pair is listed"
+    shown = "; ".join(list_parts(secret))
+    return f"just these pairs: {shown}" if shown else "nothing: no pair is listed"
 
 
 def _plain(value: Any) -> Any:

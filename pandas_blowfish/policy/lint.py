@@ -20,11 +20,13 @@ from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.blocks import thaw
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.margin import ABSOLUTE, INDEPENDENT, MARGINS, RELATIVE, as_threshold, c_of
+from pandas_blowfish.policy.secret import PROTECTED, PUBLIC
 from pandas_blowfish.policy.serialise import dump_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pandas_blowfish.facts.move_bound import MoveBound
     from pandas_blowfish.policy.policy import Policy
 
 
@@ -82,9 +84,9 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
 
 
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
-_FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-known")
+_FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-joint", "fact-known")
 _SECRETS = ("error-wide", "independent", "max-rows", "aggregate", "chain")
-KINDS = (*_CELLS, "not-looked-at", "missing-public", "missing-joins", *_FACTS, *_SECRETS)
+KINDS = (*_CELLS, "undeclared", "not-looked-at", "missing-public", "missing-joins", *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one
 MOST_CELLS = 2 * 10**6  # of a block that are looked at one by one, in about a second
 _LEFT_OUT = "constraints:  # without those that are not public"
@@ -152,6 +154,9 @@ def lint(policy: Policy) -> Findings:
             found += _theta(policy, block, secret)
         if not touched:  # a touched fact lets records go anywhere
             found += _open(policy, block) if block.graph.size <= MOST_CELLS else _large(policy, block)
+    for name, needs in policy.domain.pending.items():
+        what = "the schema declares no cells of it, so that nothing can be asked about it"
+        found.append(Finding("undeclared", (name,), what, f"{needs}  # or delete it, if no query needs it"))
     for columns, what in policy.domain.notes:
         claim = "unique=False" if len(columns) == 1 else "unique=None" if columns else "checks=None"
         fix = f"{claim}  # in the schema; constraints=[bf.Count(...)] if it is a known count"
@@ -192,7 +197,10 @@ def _facts(policy: Policy) -> Iterator[Finding]:
     if not found.exact:
         many = "18 quintillion or more" if found.count >= found.limit else f"{found.count:,}"
         what = f"neighbours may differ in {many} records, by a bound alone: {found.why}"
-        yield Finding("fact-bound", (), what, *_merged(policy))
+        yield Finding("fact-bound", (), f"{what}{_joint(policy, found)}", *_merged(policy))
+    elif better := _joint(policy, found):
+        what = f"neighbours may differ in {found.count:,} records{better}"
+        yield Finding("fact-joint", (), what, *_merged(policy))
     if len(policy.constraints) > MOST_FACTS:
         what = f"{len(policy.constraints):,} public facts: the error is {now}; without any it would be "
         fix = "policy.with_facts([])  # without those that are not public"
@@ -213,6 +221,19 @@ def _facts(policy: Policy) -> Iterator[Finding]:
         yield Finding("fact-cost", fact.columns, what, fix, yaml)
 
 
+def _joint(policy: Policy, found: MoveBound) -> str:
+    """Return what the joint table of several marginals would cost instead, where that is less; else ""."""
+    names = dict.fromkeys(name for fact in policy.facts for name in fact.columns)
+    if len(policy.facts) < 2 or any(fact.condition is not None for fact in policy.facts):
+        return ""
+    joint = policy.with_facts([type(policy.constraints[0])(*names)]).move_bound
+    if joint.known or joint.moves >= found.moves:
+        return ""
+    return (
+        f"; if the joint table of {', '.join(names)} is public, stating it instead makes that {joint.moves:,}"
+    )
+
+
 def _merged(policy: Policy) -> tuple[str, str]:
     """Return one marginal for several, where there are marginals alone, else fewer facts; and in YAML."""
     names = dict.fromkeys(name for fact in policy.facts for name in fact.columns)
@@ -230,22 +251,21 @@ def _error(records: int) -> str:
 
 def _missing(policy: Policy, block: Block, secret: Any) -> Iterator[Finding]:
     nullable = [column for column in block.columns if policy.domain[column].nullable]
-    public, line = secret.get("missing") == "public", secret["secret"] in ("threshold", *MARGINS)
-    if not nullable or not (public or line):
+    public, line = secret.get("missing") == PUBLIC, secret["secret"] in ("threshold", *MARGINS)
+    open_ = line and secret.get("missing") is None  # "protected", or a stand-in, is a choice that was made
+    if not nullable or not (public or open_):
         return
     if public:
-        what = "a choice: whether the value is missing is public, and so is how many are; the other choice "
-        what += "keeps that secret"
-        what += ", but a small theta then makes cumulative counts no cheaper" if line else ""
-        kind, missing, when = "missing-public", None, "  # if it must be secret whether the value is missing"
+        what = "it is public which values are missing, and how many"
+        kind, missing, when = "missing-public", PROTECTED, "  # if that must be secret"
     else:
-        what = "a choice: a missing value could be any other, so that it is secret which are missing, but a "
-        what += "small theta makes cumulative counts no cheaper; the other choice makes them cheaper, and "
-        what += "public which values are missing, and how many"
-        kind, missing, when = "missing-joins", "public", "  # if all may know whether the value is missing"
+        what = "a missing value may be any other, so that theta saves nothing in sums and cumulative counts"
+        kind, missing, when = "missing-joins", PUBLIC, "  # if all may know which are missing; else "
+        when += "missing='protected', or the value they are kept like" if len(block.columns) == 1 else ""
+        when += "missing='protected'" if len(block.columns) > 1 else ""
     yaml = _yaml(policy, block.columns, _given(secret, missing))
     if len(yaml) > LONG:
-        yaml = f"`missing: public` {'in' if missing else 'taken out of'} the secret of {', '.join(nullable)}"
+        yaml = f"`missing: {missing}` in the secret of {', '.join(nullable)}"
     yield Finding(kind, tuple(nullable), what, _secret(block, secret, missing=missing) + when, yaml + when)
 
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.instant import span_ns, to_ns
-from pandas_blowfish.exact.logarithm import log_cell
+from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.markup import data_table, one_line, paragraph
-from pandas_blowfish.policy.attribute import Unbounded, is_missing
+from pandas_blowfish.markup import cell_name, data_table, one_line, paragraph, short
+from pandas_blowfish.policy.attribute import Unbounded, cell_of
 from pandas_blowfish.policy.margin import INDEPENDENT, MARGINS, as_threshold
+from pandas_blowfish.policy.secret import joins_all, stand_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,8 @@ def steps_between(attribute: Unbounded, secret: Mapping[str, Any], a: Any, b: An
         Ensures:  the graph distance of the two values' cells, where cells are joined up to
                   ceil(theta / step) apart.
         Because:  each step leads that far at most, and as far as that where the gap allows it; by way of a
-                  missing value, where that is secret, it is two.
+                  missing value, where that is joined to all, it is two. A missing value with a stand-in is as
+                  far from others as that, and one step from it.
         Checked:  tests/policy/test_odds_endless.py::test_steps_match_a_long_bounded_column
     """
     secret = as_threshold(secret, attribute)
@@ -44,33 +45,19 @@ def steps_between(attribute: Unbounded, secret: Mapping[str, Any], a: Any, b: An
     if one == two:
         return 0
     kind = secret["secret"]
-    hidden = attribute.nullable and kind != "public" and secret.get("missing") != "public"
+    hidden = attribute.nullable and joins_all(secret)
     if one is None or two is None:
-        return 1 if hidden else math.inf
+        if (like := stand_in(secret, attribute)) is None:
+            return 1 if hidden else math.inf
+        one, two = (like if each is None else each for each in (one, two))
+        if one == two:
+            return 1
     if kind in ("full", "public"):
         return 1 if kind == "full" else math.inf
     theta = span_ns(secret["theta"], "theta") if attribute.kind == "datetime" else exact(secret["theta"])
     theta /= exact((secret.get("scale") or {}).get(attribute.name, 1))
     steps = -(-abs(one - two) // math.ceil(theta / attribute.step))
     return min(steps, 2) if hidden else steps
-
-
-def cell_of(attribute: Unbounded, value: Any) -> int | None:
-    """Return the number of a value's cell, None for a missing one, or raise where it is none of the column.
-
-    Examples:
-        >>> cell_of(Unbounded("price", "float", False, Fraction(1, 10), log=True), 20)
-        29
-    """
-    if attribute.nullable and is_missing(value):
-        return None
-    try:
-        place = Fraction(to_ns(value, None)) if attribute.kind == "datetime" else exact(value, attribute.name)
-    except ArgumentError:
-        raise attribute.refuse(value) from None
-    if (attribute.kind == "integer" and place.denominator != 1) or (attribute.log and place <= 0):
-        raise attribute.refuse(value)
-    return log_cell(place, attribute.step) if attribute.log else (place / attribute.step).__floor__()
 
 
 Record = Mapping[str, Any] | None
@@ -92,6 +79,7 @@ class Odds:
         part: Whether the records leave out columns that are not public, which are taken to be the same.
         note: What else the bound takes for granted.
         rows: How many rows the person may have, all of which are the one record or the other.
+        prior: The probability that someone gave the first before, against the second; None where not asked.
 
     Examples:
         >>> odds = Odds({"age": 34}, {"age": 37}, Fraction(1, 10), 1)
@@ -109,6 +97,7 @@ class Odds:
     part: bool = False
     note: str = ""
     rows: int = 1
+    prior: Fraction | None = None
 
     @property
     def loss(self) -> Fraction | float:
@@ -119,6 +108,23 @@ class Odds:
     def factor(self) -> float:
         """Return the largest factor between the odds before and after, exp(loss)."""
         return math.exp(self.loss) if self.loss < 700 else math.inf
+
+    @property
+    def posterior(self) -> float | None:
+        """Return the largest probability of the first record after all releases; None without a prior.
+
+        Examples:
+            >>> odds = Odds({"age": 34}, {"age": 37}, Fraction(1), 1, prior=Fraction(1, 100))
+            >>> round(odds.posterior, 6)
+            0.026724
+        """
+        if self.prior is None:
+            return None
+        if not self.distance or (self.tied is not None and self.tied.known):
+            return float(self.prior)
+        before = self.prior / (1 - self.prior)
+        after = math.inf if math.isinf(self.factor) else float(before) * self.factor
+        return 1.0 if math.isinf(after) else after / (1 + after)
 
     @property
     def factor_text(self) -> str:
@@ -164,8 +170,19 @@ class Odds:
                 f"{START} between two tables, one where this person {one} and one where this person {two},"
             )
         steps = f"{self.distance} step{'s' if self.distance > 1 else ''} apart"
-        bound = f"can change by at most a factor {self.factor_text} (epsilon {self.epsilon}, {steps})"
-        return f"{start} {bound}, {self.caveat}{f' {self.note}.' if self.note else ''}"
+        bound = f"can change by at most a factor {self.factor_text} (epsilon {short(self.epsilon)}, {steps})"
+        more = f" {self.note}." if self.note else ""
+        return f"{start} {bound}, {self.caveat}{more}{self._believed()}"
+
+    def _believed(self) -> str:
+        """Return the largest probability after, in words; "" without a prior."""
+        if self.prior is None or self.posterior is None:
+            return ""
+        one, two = _apart(self.first, self.second)
+        before, after = (_percent(float(each)) for each in (self.prior, self.posterior))
+        return (
+            f" Who gave {one} a probability of {before} before, and {two} the rest, gives it {after} at most."
+        )
 
     __repr__ = __str__
 
@@ -183,9 +200,10 @@ class OddsTable(tuple[Odds, ...]):
         """Return the distance, the loss and the factor of each, by the two records in words."""
         import pandas as pd
 
-        rows = [(each.distance, float(each.loss), each.factor) for each in self]
+        rows = [(each.distance, float(each.loss), each.factor, each.posterior) for each in self]
         index = pd.Index([each.against for each in self], name="odds of")
-        return pd.DataFrame(rows, index=index, columns=["distance", "loss", "factor"])
+        found = pd.DataFrame(rows, index=index, columns=["distance", "loss", "factor", "posterior"])
+        return found if any(each.prior for each in self) else found.drop(columns="posterior")
 
     def __repr__(self) -> str:
         lines = [str(each) for each in self[:1]]
@@ -198,12 +216,12 @@ class OddsTable(tuple[Odds, ...]):
         if not self:
             return ""
         rows = [(each.against, _line(each), each.distance) for each in self]
-        caption = f"How far odds can change, seeing everything released (epsilon {self[0].epsilon})"
+        caption = f"How far odds can change, seeing everything released (epsilon {short(self[0].epsilon)})"
         more = " ".join(dict.fromkeys(f"Factors hold {each.caveat}" for each in self))
         return data_table(("odds of", "at most a factor", "steps apart"), rows, caption, more=more)
 
 
-def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTable:
+def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any, prior: Any = None) -> Odds | OddsTable:
     """Return how far releases can move someone's odds between two records, or one and several.
 
     Proof note:
@@ -211,8 +229,10 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTab
         Ensures:  whoever believes of the other rows, and of the columns left out, the same whichever of the
                   two records this row is, and knows the public facts, changes their odds by a factor of at
                   most exp(epsilon * distance); if these columns distinguish the two, it may be more.
-                  With a touched fact about the columns that differ that is claimed of tables that agree with
-                  all public columns and facts and differ in as few records as these allow.
+                  A probability p of the first, against the second, becomes at most p f / (p f + 1 - p), where
+                  f is that factor. With a touched fact about the columns that differ that is claimed of
+                  tables that agree with all public columns and facts and differ in as few records as
+                  these allow.
         Because:  the odds after are those before times the ratio of two mixtures over the rest, of the same
                   weights, each part of which is at most exp(epsilon) an edge. Counts that facts know are
                   linear, so the fewest changes that lead from one such table to another have no part that
@@ -224,13 +244,15 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any) -> Odds | OddsTab
                   tests/policy/test_odds.py::test_odds_hold_under_facts,
                   tests/privacy/test_fact_oracle.py::test_never_below_the_truth
     """
-    spend = epsilon_of(epsilon)
+    spend, before = epsilon_of(epsilon), None if prior is None else exact(prior, "prior")
+    if before is not None and not 0 < before < 1:
+        raise ArgumentError("prior", f"{prior} is not between 0 and 1", allowed="a probability, such as 0.01")
     first = record_of(a)
     if b is None or isinstance(b, Mapping) or not isinstance(b, (list, tuple)):
-        return _odds(policy, first, record_of(b), spend)
+        return _odds(policy, first, record_of(b), spend, before)
     if not b:
         raise ArgumentError("records", "none to compare with", allowed="a record, or a list of them")
-    return OddsTable(_odds(policy, first, record_of(each), spend) for each in b)
+    return OddsTable(_odds(policy, first, record_of(each), spend, before) for each in b)
 
 
 def distance_between(policy: Policy, a: Record, b: Record) -> int | float:
@@ -286,7 +308,7 @@ def _absent(policy: Policy, a: Record, b: Record) -> int:
     return 1
 
 
-def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> Odds:
+def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction, prior: Fraction | None) -> Odds:
     if first is not None and second is not None and not (first or second):
         raise ArgumentError("records", "they name no column", allowed="a dict of column -> value")
     distance = distance_between(policy, first, second)
@@ -300,7 +322,7 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction) -> O
     if tied is not None and policy.max_rows > 1:
         why = "nothing is proved of people with several rows where an edge changes a public fact"
         raise ArgumentError("max_rows", why, fix="max_rows=1, or a policy without that fact.")
-    return Odds(first, second, epsilon, distance, tied, part, note, policy.max_rows)
+    return Odds(first, second, epsilon, distance, tied, part, note, policy.max_rows, prior)
 
 
 def _tied(policy: Policy, first: Record, second: Record) -> MoveBound | None:
@@ -354,7 +376,10 @@ def _apart(first: Record, second: Record) -> tuple[str, str]:
 def _line(odds: Odds) -> str:
     if math.isinf(odds.distance):
         return "not protected"
-    return odds.factor_text if odds.distance else "the same cell"
+    if not odds.distance:
+        return "the same cell"
+    after = "" if odds.posterior is None else f" (at most {_percent(odds.posterior)} after)"
+    return f"{odds.factor_text}{after}"
 
 
 def _words(record: Mapping[str, Any]) -> str:
@@ -363,7 +388,18 @@ def _words(record: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     missing = value is None or (isinstance(value, float) and math.isnan(value))
-    return "missing" if missing else one_line(value, 60)
+    return "missing" if missing else one_line(cell_name(value) if hasattr(value, "normalize") else value, 60)
+
+
+def _percent(share: float) -> str:
+    """Return a probability in percent, in three digits, never less than it is.
+
+    Examples:
+        >>> _percent(0.01), _percent(0.026724), _percent(0.99999)
+        ('1%', '2.68%', '100%')
+    """
+    unit = 10.0 ** (math.floor(math.log10(100 * share)) - 2)
+    return f"{min(math.ceil(100 * share / unit - 1e-9) * unit, 100.0):.3g}%"
 
 
 def _rounded_up(factor: float) -> str:

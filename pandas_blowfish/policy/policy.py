@@ -182,7 +182,7 @@ class Policy:
 
     @property
     def rows_public(self) -> bool:
-        """Tell whether the number of rows is the same in all neighbouring tables."""
+        """Return whether the number of rows is the same in all neighbouring tables."""
         return not self.presence
 
     @property
@@ -218,18 +218,26 @@ class Policy:
         return distance_between(self, record_of(a), record_of(b))
 
     @overload
-    def odds(self, a: Record, b: list[Any] | tuple[Any, ...], epsilon: Any) -> OddsTable: ...
+    def odds(
+        self, a: Record, b: list[Any] | tuple[Any, ...], epsilon: Any, *, prior: Any = None
+    ) -> OddsTable: ...
 
     @overload
-    def odds(self, a: Record, b: Record, epsilon: Any) -> Odds: ...
+    def odds(self, a: Record, b: Record, epsilon: Any, *, prior: Any = None) -> Odds: ...
 
-    def odds(self, a: Any, b: Any, epsilon: Any) -> Odds | OddsTable:
+    def odds(self, a: Any, b: Any, epsilon: Any, *, prior: Any = None) -> Odds | OddsTable:
         """Return how far releases of `epsilon` in all can move someone's odds between two records.
 
-        It reads in words. A list as `b` compares with each of its records; None is not being in the table,
-        where presence is secret.
+        It reads in words.
+
+        Args:
+            a: A record, as column -> value; None is not being in the table, where presence is secret.
+            b: Another, or a list of others to compare with one by one.
+            epsilon: What all releases together may lose.
+            prior: The probability that someone gave `a` before, against `b`; then `posterior` is the largest
+                that they can give it after.
         """
-        return odds_between(self, a, b, epsilon)
+        return odds_between(self, a, b, epsilon, prior)
 
     def plot(self, columns: Any = None, *, ax: Any = None, epsilon: Any = None, around: Any = None) -> Any:
         """Draw which values stay indistinguishable, of a column, of two, or of all, and return the Axes.
@@ -247,7 +255,7 @@ class Policy:
         return lint(self)
 
     def implies(self, other: Policy) -> bool:
-        """Tell whether every pair the other policy protects is protected here.
+        """Return whether every pair the other policy protects is protected here.
 
         Proof note:
             Requires: the same cells on both sides; with public facts, the same policy.
@@ -291,6 +299,13 @@ class Policy:
         secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
         stated = {**self._stated, "max_rows": max_rows}
         return Policy(self.domain, secrets=secrets, constraints=self.constraints, **stated)
+
+    def with_missing(self, stated: Mapping[str, Any]) -> Policy:
+        """Return the same policy with another statement about the missing values of some columns."""
+        secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
+        for name, missing in stated.items():
+            secrets[name,] = {**secrets[name,], "missing": missing}
+        return Policy(self.domain, secrets=secrets, constraints=self.constraints, **self._stated)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""

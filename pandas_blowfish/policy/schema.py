@@ -141,14 +141,19 @@ def draft(dtypes: Mapping[str, Any]) -> str:
         "schema = pa.DataFrameSchema({",
     ]
     for name, dtype in dtypes.items():
-        kind = kind_of_dtype(dtype)
+        kind, first = kind_of_dtype(dtype), ""
+        if isinstance(dtype, pd.PeriodDtype):
+            kind, dtype, first = "datetime", "datetime64[ns]", f"df[{name!r}].dt.to_timestamp() first: "
+        elif getattr(dtype, "kind", "") == "m":
+            kind, first = "float", f"df[{name!r}].dt.total_seconds() first: "
         code, check, note = _DRAFTS.get(kind, ("object", "pa.Check.isin([...])", "every value it may hold"))
+        note = note.removesuffix(_WHOLE) if first else note
         inside = ", ".join(part for part in (code, check, "metadata=bf.full()") if part)
         if kind == "datetime":
             inside = inside.replace('"datetime64[ns]"', repr(str(dtype)))
         if kind in ("float", "datetime"):
             inside = inside.replace("bf.full()", "bf.full(step=...)")
-        lines.append(f"    {str(name)!r}: pa.Column({inside}),  # {note}")
+        lines.append(f"    {str(name)!r}: pa.Column({inside}),  # {first}{note}")
     return "\n".join([*lines, "})", "policy = bf.Policy(schema)", ""])
 
 

@@ -24,7 +24,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import distance, is_span, span_ns, span_text
 from pandas_blowfish.exact.number import canonical, canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values
+from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values, cell_of, is_missing
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
@@ -80,7 +80,7 @@ def group_cells(groups: Any, attribute: Attribute) -> NDArray[np.int64]:
 
 
 def is_grid(groups: Any) -> bool:
-    """Tell whether groups are widths by column name, the form of a joint partition."""
+    """Return whether groups are widths by column name, the form of a joint partition."""
     if not isinstance(groups, Mapping) or set(groups) == {"width"} or not groups:
         return False
     widths = [
@@ -91,7 +91,7 @@ def is_grid(groups: Any) -> bool:
 
 
 def is_width(groups: Any) -> bool:
-    """Tell whether plain groups are all of one width."""
+    """Return whether plain groups are all of one width."""
     return isinstance(groups, Mapping) and set(groups) == {"width"} and not _is_group(groups["width"])
 
 
@@ -153,14 +153,16 @@ __all__ += ["relative_error", "threshold"]
 
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
+PUBLIC, PROTECTED = "public", "protected"
+ALLOWED = '"public", "protected", or a declared value that missing ones are kept like'
 
 
-def full(step: Any = None, *, missing: str | None = None) -> Metadata:
+def full(step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect every pair of values: the bounded-DP promise, and the default.
 
     Args:
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> full(step=10)
@@ -175,7 +177,7 @@ def threshold(
     metric: str = "l1",
     scale: Mapping[str, Any] | None = None,
     *,
-    missing: str | None = None,
+    missing: Any = None,
 ) -> Metadata:
     """Protect values up to a distance `theta` apart.
 
@@ -185,7 +187,10 @@ def threshold(
         step: Width of a cell, in the column's own units.
         metric: "l1", "l2" or "linf", for joint distances on several columns.
         scale: Units for joint distances, such as km per degree: {"lat": 111.2, "lon": 71.5}.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: Of a column with missing values. "protected", the default: a missing value may be any other,
+            so that sums and cumulative counts need as much noise as under `full`. A declared value: it is
+            kept as if it were that value, from those within theta of it and from it. "public": it is
+            known to all which are missing.
 
     Examples:
         >>> threshold(5)
@@ -206,7 +211,7 @@ def threshold(
     return _metadata("threshold", step, missing, **extra)
 
 
-def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def absolute_error(k: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect values from being inferred to better than plus or minus `k`; no bounds are needed.
 
     Nobody can decide whether a value is within k of x or in the interval of the same width beside it. It is
@@ -215,7 +220,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> M
     Args:
         k: The error, in the column's own units; anything `pandas.Timedelta` takes for datetimes.
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> absolute_error(1000, step=1)
@@ -225,7 +230,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: str | None = None) -> M
     return _metadata("absolute_error", step, missing, k=distance(k, "k"))
 
 
-def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def relative_error(c: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect positive numbers from being inferred to better than a factor `c`; no bounds are needed.
 
     Nobody can decide if a value is between c y and y / c, or in the interval beside it, up to y / c^3. It is
@@ -234,7 +239,7 @@ def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> M
     Args:
         c: The factor, between 0 and 1: within 10% is 0.9.
         step: Width of a cell: of natural logarithms without bounds, of values with them.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> relative_error("0.9")
@@ -245,7 +250,7 @@ def relative_error(c: Any, step: Any = None, *, missing: str | None = None) -> M
     return _metadata("relative_error", step, missing, c=distance(c, "c"))
 
 
-def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> Metadata:
+def partition(groups: Any, step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect values of the same group from each other; the group itself is disclosed.
 
     Args:
@@ -253,7 +258,7 @@ def partition(groups: Any, step: Any = None, *, missing: str | None = None) -> M
             `pandas.Interval` stands for its values), or a number: the width of even groups. For a
             joint secret the widths by column: {"lat": 0.5, "lon": 1}.
         step: Width of a cell, in the column's own units.
-        missing: "public" leaves the missing cell of a nullable column unprotected.
+        missing: "public", "protected" or a value; see `threshold`.
 
     Examples:
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
@@ -275,7 +280,7 @@ def public(step: Any = None) -> Metadata:
     return _metadata("public", step, None)
 
 
-def edges(pairs: Iterable[Any], step: Any = None, *, missing: str | None = None) -> Metadata:
+def edges(pairs: Iterable[Any], step: Any = None, *, missing: Any = None) -> Metadata:
     """Protect just the listed pairs of values.
 
     Examples:
@@ -301,8 +306,7 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
         raise SecretError(
             attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
         )
-    if out.get("missing", "public") != "public":
-        raise SecretError(attribute.name, f"missing={out['missing']!r}", fix='leave it out, or say "public".')
+    out = fit_missing(out, attribute)
     if kind == "threshold":
         _theta(out, attribute)
         times = attribute.kind == "datetime"
@@ -333,18 +337,15 @@ def build(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     graph = _MAKERS[secret["secret"]][0](secret, attribute)
     if not attribute.nullable:
         return graph
-    open_missing = secret["secret"] == "public" or secret.get("missing") == "public"
-    return WithMissing(graph, joined=not open_missing)
+    return WithMissing(graph, joined=joins_all(secret), like=stand_in(secret, attribute))
 
 
-def _metadata(secret: str, step: Any, missing: str | None, **extra: Any) -> Metadata:
-    if missing not in (None, "public"):
-        raise ArgumentError("missing", f"unknown choice {missing!r}", allowed='None or "public"')
+def _metadata(secret: str, step: Any, missing: Any, **extra: Any) -> Metadata:
     out: dict[str, Any] = {"secret": secret, **extra}
     if step is not None:
         out["step"] = distance(step, "step")
     if missing is not None:
-        out["missing"] = missing
+        out["missing"] = read_missing(missing)
     return {"blowfish": out}
 
 
@@ -431,6 +432,59 @@ def _edges(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     except DeclaredValueError as error:
         raise SecretError(attribute.name, str(error), fix="edges join declared values.") from None
     return Explicit(attribute.cells, np.array(codes, dtype=np.int64).reshape(-1, 2))
+
+
+def joins_all(secret: Mapping[str, Any]) -> bool:
+    """Return whether a secret joins missing cells to every other cell: unless it states something else."""
+    return secret["secret"] != "public" and secret.get("missing") in (None, PROTECTED)
+
+
+def has_stand_in(secret: Mapping[str, Any]) -> bool:
+    """Return whether a secret keeps missing values as if they were one of the declared ones."""
+    return secret["secret"] != "public" and secret.get("missing") not in (None, PROTECTED, PUBLIC)
+
+
+def stand_in(secret: Mapping[str, Any], attribute: Attribute) -> int | None:
+    """Return the cell of the value that stands in for missing ones; None where none does."""
+    if not (has_stand_in(secret) and attribute.nullable):
+        return None
+    return cell_of(attribute, secret["missing"])
+
+
+def read_missing(missing: Any) -> Any:
+    """Return what is stated about missing values as plain data, or raise where it can be no value."""
+    if is_missing(missing) or isinstance(missing, (Mapping, list, tuple, set, frozenset)):
+        raise ArgumentError("missing", "not a value", allowed=ALLOWED)
+    return canonical_value(missing)
+
+
+def fit_missing(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
+    """Return a column's secret with its stand-in in one plain form, or raise where that is not declared."""
+    if secret.get("missing") in (None, PROTECTED, PUBLIC):
+        return dict(secret)
+    name, value = attribute.name, secret["missing"]
+    if secret["secret"] == "public":
+        raise SecretError(name, f"missing={value!r} in a public column", fix="leave it out.")
+    try:
+        cell = cell_of(attribute, read_missing(value))
+    except (ArgumentError, DeclaredValueError) as error:
+        raise SecretError(name, f"missing={value!r}: {error}", fix=f"missing= is {ALLOWED}.") from None
+    if cell is None or not attribute.nullable:
+        fix = "say nullable=True, or leave missing= out."
+        raise SecretError(name, f"missing={value!r}, and no value of it may be missing", fix=fix)
+    return {**secret, "missing": _plain(attribute, value, cell)}
+
+
+def _plain(attribute: Attribute, value: Any, cell: int) -> Any:
+    """Return a stand-in as it is written: 5, 5.0 and "5" are one."""
+    if isinstance(attribute, Values):
+        return canonical_value(attribute.values[cell])
+    if attribute.kind == "datetime":
+        return (
+            attribute.show(attribute.place(value)) if isinstance(attribute, Grid) else canonical_value(value)
+        )
+    number = exact(value)
+    return int(number) if number.denominator == 1 else canonical_value(value)
 
 
 _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], tuple[str, ...]]] = {

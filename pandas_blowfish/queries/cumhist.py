@@ -13,7 +13,7 @@ from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.scope import Scope, ask, strategy_name
-from pandas_blowfish.release import Facts, with_receipt
+from pandas_blowfish.release import Facts, count_columns, with_receipt
 
 
 def plan_cumhist(
@@ -32,5 +32,4 @@ def cumulative(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     lines = solved.answers.reshape(-1, plan.domain[plan.query["columns"][0]].cells)
     total = lines[:, -1:]
     cdf = np.divide(lines, total, out=np.full(lines.shape, np.nan), where=total > 0)
-    columns = {"count": solved.answers, "std": plan.std, "cdf": cdf.ravel()}
-    return with_receipt(columns, plan.index, facts)
+    return with_receipt(count_columns(solved, plan.std, facts, cdf=cdf.ravel()), plan.index, facts)

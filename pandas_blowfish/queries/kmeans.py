@@ -26,6 +26,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import epsilon_of
+from pandas_blowfish.markup import cell_name
 from pandas_blowfish.plan.clusters.question import USUAL, Clustering
 from pandas_blowfish.plan.clusters.solve import Clustered
 from pandas_blowfish.plan.clusters.space import Space
@@ -291,11 +292,13 @@ def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
     """Return the cells that labels name, as text too: a file may have made text of [0, 9], or 3.0 of "03"."""
     declared = attribute.labels()[: attribute.cells]
     exactly = {str(label): cell for cell, label in enumerate(declared)}
-    nearly = {_text(label): cell for cell, label in enumerate(declared)}
+    nearly = {cell_name(label): cell for cell, label in enumerate(declared)}  # as files name them
+    nearly |= {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), attribute.cells, dtype=np.int64)
     known = ~np.asarray(labels.isna())
     cells[known] = [
-        exactly.get(unescape(str(label)), nearly.get(_text(label), -1)) for label in labels[known]
+        exactly.get(unescape(str(label)), nearly.get(_text(label), nearly.get(cell_name(label), -1)))
+        for label in labels[known]
     ]
     if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
         raise FrameError(

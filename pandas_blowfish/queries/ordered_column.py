@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.instant import from_ns
 from pandas_blowfish.exact.number import canonical_value, exact, number, plain
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.protocol import Question
@@ -120,8 +121,13 @@ def describe_run(attribute: Attribute, start: int, stop: int) -> list[Any]:
         places = [attribute.low + start * attribute.step, attribute.low + stop * attribute.step]
         if attribute.kind == "integer":
             places[1] -= 1
-        text = [attribute.show(each) if attribute.kind == "datetime" else _number(each) for each in places]
+        text = [_edge_text(attribute, each) for each in places]
     return [None if start == 0 else text[0], None if stop == attribute.cells else text[1]]
+
+
+def _edge_text(attribute: Grid, place: Fraction) -> Any:
+    """Return an edge so that it reads back as it: an instant with its time, since a date is a day."""
+    return str(from_ns(int(place), attribute.tz)) if attribute.kind == "datetime" else _number(place)
 
 
 def _number(place: Fraction) -> Any:
@@ -154,7 +160,7 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
     """Return ranges as runs of cells start..stop-1.
 
     Whole numbers, listed values and ordered categories are inclusive; float and datetime bins are
-    [low, high) on cell edges; None is the end of the domain.
+    [low, high) on cell edges, where a date as the upper end holds its day; None is the end of the domain.
     """
     _check_closed(attribute, bounds)
     whole = _whole_numbers(bounds)
@@ -164,7 +170,7 @@ def read_bounds(attribute: Attribute, bounds: Any) -> tuple[Ints, Ints]:
         starts, stops = whole[:, 0] - int(attribute.low), whole[:, 1] - int(attribute.low) + 1
     else:
         pairs, lows, highs = listed_bounds(bounds), dict[Any, int](), dict[Any, int]()
-        low_of, high_of = partial(low_cell, attribute), partial(high_cell, attribute)
+        low_of, high_of = partial(low_cell, attribute), partial(high_cell, attribute, dates=True)
         starts = np.array([0 if low is None else _once(lows, low_of, low) for low, _ in pairs])
         last = attribute.cells
         stops = np.array([last if high is None else _once(highs, high_of, high) for _, high in pairs])

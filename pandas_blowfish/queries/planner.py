@@ -30,7 +30,7 @@ from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean,
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 from pandas_blowfish.verbs import Verbs, specialise
 
 
@@ -80,7 +80,7 @@ VERBS = {
     "cumhist": Verb(plan_cumhist, cumulative),
     "quantile": Verb(plan_quantile, quantile_frame),
     "range": Verb(plan_range),
-    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("nonnegative",)),
+    "marginal": Verb(plan_marginal, _marginal_frames, shapes=("signed", "nonnegative")),
     "workload": Verb(plan_workload),
     "count": Verb(_plan_count),
     "sum": Verb(plan_sum, total_frame),
@@ -109,7 +109,8 @@ def plan_verb(
     elif "rows" in asked and asked["rows"] is None:
         asked["rows"] = known
     plan: Plan | WeakerPlan = VERBS[verb].plan(policy=policy, scope=scope, **asked)
-    return plan
+    stated = known if verb == "kmeans" else asked.get("rows", known)  # those of kmeans may be a guess
+    return plan.with_rows(stated) if isinstance(plan, Plan) else plan
 
 
 @specialise(Plan, Plan, epsilon=1)
@@ -138,8 +139,9 @@ class Planner(Verbs[Plan, Plan]):
                  name: str | None = None) -> Plan: ...
         def cumhist(self, column: str, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                     post: bool = True, name: str | None = None) -> Plan: ...
-        def quantile(self, column: str, q: Shares = 0.5, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
-                     post: bool = True, name: str | None = None) -> Plan: ...
+        def quantile(self, column: str, q: Shares = 0.5, *, epsilon: Epsilon = 1,
+                     interpolation: Inside = "linear", strategy: Strategy = "auto", post: bool = True,
+                     name: str | None = None) -> Plan: ...
         def range(self, columns: Columns, bounds: Bounds, *, epsilon: Epsilon = 1,
                   strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         def marginal(self, columns: Columns | Sequence[Columns], *, epsilon: Epsilon = 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,25 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
-from pandas_blowfish.plan.line.quantile_curve import Axis, quantiles
+from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.scope import Scope, ask, strategy_name
-from pandas_blowfish.release import Facts, with_receipt
+from pandas_blowfish.release import Facts, label_text, with_receipt
+
+INSIDE = ("linear", "lower", "midpoint", "higher")
+RISING = (
+    "exact",
+    "identity",
+    "ordered",
+    "ordered_hierarchical",
+    "hierarchical",
+)  # errors of sums never exceed these
 
 
 def plan_quantile(
@@ -26,14 +39,17 @@ def plan_quantile(
     q: Any = 0.5,
     *,
     epsilon: Any = 1,
+    interpolation: Any = "linear",
     strategy: str = "auto",
     scope: Scope | None = None,
 ) -> Plan:
     """Return the plan of quantiles: that of the cumulative histogram they are read off."""
     name = one_column(column, "quantile")
     spend, chosen, shares = epsilon_of(epsilon), strategy_name(strategy), shares_of(q)
-    scope = scope or Scope()
+    scope, inside = scope or Scope(), inside_of(interpolation)
     query = {"verb": "quantile", "columns": [name], "q": shares, "strategy": chosen, **scope.facts()}
+    if inside != INSIDE[0]:
+        query["interpolation"] = inside
     return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
 
 
@@ -48,33 +64,83 @@ def shares_of(q: Any) -> list[float]:
     return [float(share) for share in shares]
 
 
+def inside_of(interpolation: Any) -> str:
+    """Return how values inside a bin are chosen, refusing what pandas has no name for."""
+    if interpolation in INSIDE:
+        return str(interpolation)
+    raise ArgumentError(
+        "interpolation", f"{interpolation!r} is unknown", allowed=", ".join(map(repr, INSIDE))
+    )
+
+
 def quantile_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     """Return the quantiles of released cumulative counts."""
     inner = plan.domain[plan.query["columns"][0]].labels()
-    counts, errors = (each.reshape(-1, len(inner)) for each in (solved.answers, plan.std))
-    start = np.zeros((len(counts), 1))
-    positions, spread = (np.concatenate([start, each], axis=1) for each in (counts, errors))
+    counts, shown, errors = (
+        np.pad(each.reshape(-1, len(inner)), ((0, 0), (1, 0)))
+        for each in (solved.unshaped, solved.answers, plan.std)
+    )
+    rest, record, ends = None, plan.measurement.covariance, np.arange(len(inner) + 1)
+    if record is not None:
+        last = np.full(len(ends), ends[-1])
+        rest = np.sqrt(range_variances(record, len(counts), len(inner), ends, last))
     outer = plan.index.droplevel(-1)[:: len(inner)] if isinstance(plan.index, pd.MultiIndex) else None
-    return frame_of(positions, spread, inner, outer, plan.query["q"], facts)
+    curves = curves_of(counts, errors, facts, shown=shown, rest=rest)
+    inside = plan.query.get("interpolation", INSIDE[0])
+    return frame_of(curves, inner, outer, plan.query["q"], facts, inside)
+
+
+def curves_of(
+    positions: Floats,
+    spread: Floats,
+    facts: Facts,
+    *,
+    shown: Floats | None = None,
+    rest: Floats | None = None,
+) -> Curves:
+    """Return unbiased cumulative counts with what is known of their errors.
+
+    Args:
+        positions: The unbiased counts, lines x (cells + 1).
+        spread: Their standard errors.
+        facts: Those of the receipt.
+        shown: The counts that values are read off, where these are shaped otherwise than to rise.
+        rest: The standard errors of the counts after each position, where these are known.
+    """
+    shown = positions if shown is None else shown
+    rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
+    finest = Fraction(facts["smallest_scale"])
+    rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
+    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding)
 
 
 def frame_of(
-    positions: Floats,
-    spread: Floats,
+    curves: Curves,
     cells: pd.Index[Any],
     groups: pd.Index[Any] | None,
     q: list[float],
     facts: Facts,
+    inside: str = "linear",
 ) -> pd.DataFrame:
     """Return `value` and `std` by share, groups outermost."""
-    everywhere = np.zeros((len(positions), 1), dtype=bool)
-    rising = monotone(positions, np.array([0]), everywhere)
-    axis = Axis.of(cells, facts.get("declared_ends"))
-    values, std = quantiles(rising, spread, axis, np.array(q))
-    facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
+    axis, shares = Axis.of(cells, facts.get("declared_ends")), np.array(q)
+    values, std = quantiles(curves, axis, shares, inside)
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
     if groups is not None:
         pairs = groups.repeat(len(q)).to_frame(index=False)
         pairs["q"] = np.tile(q, len(groups))
         index = pd.MultiIndex.from_frame(pairs)
+    facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
+    if not np.isnan(curves.spread).any():
+        facts["cell_bounds"] = write_bounds(curves, axis, shares, index)
     return with_receipt({"value": values, "std": std}, index, facts)
+
+
+def write_bounds(curves: Curves, axis: Axis, q: Floats, index: pd.Index[Any]) -> dict[str, str]:
+    """Return by label where the cells of each quantile begin and end: a pair of numbers per level."""
+    found: dict[str, str] = {}
+    for label, first, last in zip(index, *cell_bounds(curves, axis, q), strict=True):
+        if first[0] >= 0:
+            pairs = zip(*axis.ends_of(first, last), strict=True)
+            found[label_text(label)] = " ".join(f"{low!r} {high!r}" for low, high in pairs)
+    return found

@@ -104,6 +104,8 @@ def total_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     more = {
         **column_facts(measured, solved.counts),
         **logs_of(plan.query["verb"]),
+        "sensitivity_in_units": {each.name: each.text(each.sensitivity) for each in plan.in_units},
+        "scale_in_units": {each.name: each.text(each.scale) for each in plan.in_units},
         "labelled_by_column": bool(plan.query.get("by_column", len(measured.summed) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),

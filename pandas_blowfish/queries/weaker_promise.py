@@ -20,6 +20,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.exact.number import epsilon_of, exact, plain
 from pandas_blowfish.kernel.weaker_release import measure_weaker
 from pandas_blowfish.plan.call_text import MAX_NUMBERS
+from pandas_blowfish.plan.protocol import ONE
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
@@ -100,20 +101,21 @@ def answer_weaker(
     measured = measure_weaker(plan, frame, source.ledger, source.dataset, describe_plan(plan), name=name)
     values, flags = np.split(measured.values, 2)
     certain, count = flags.astype(bool), values.astype(np.float64)
-    shift, table = (0.0, 0.0), plan.query["verb"] == "hist"
+    unshaped, table = count.copy(), plan.query["verb"] == "hist"
     left = np.array([source.dataset.binding["rows"] - count[certain].sum()])
     if post and table and len(count) == certain.sum() + 1:  # what is left of all rows is exact, too
         count, certain = np.where(certain, count, left), np.ones_like(certain)
+        unshaped = count.copy()
     if post and table and not certain.all():
         noisy = ~certain
-        shaped = shape(count[noisy], np.zeros(int(noisy.sum()), dtype=np.int64), left)
-        count[noisy], shift = shaped.counts, shaped.shift
+        count[noisy] = shape(count[noisy], np.zeros(int(noisy.sum()), dtype=np.int64), left).counts
     elif post:
         count = np.clip(count, 0.0, source.dataset.binding["rows"])
     columns: dict[str, Any] = {"count": count, "std": np.where(certain, 0.0, plan.std), "exact": certain}
+    columns |= {"unshaped": unshaped} if post else {}
     spread = float(plan.std[0])
     facts = {"proof": plan.proof_id, "std_low": spread, "std_high": spread, "smallest_scale": str(plan.scale)}
-    facts |= {"lowest_shift": shift[0], "highest_shift": shift[1], "facts": [], "weaker_guarantee": True}
+    facts |= {"noise_terms": ONE, "facts": [], "weaker_guarantee": True}
     facts |= {"largest_answer": float(source.dataset.binding["rows"]), "record_moves": 1, "price_rule": None}
     return with_receipt(columns, plan.index, describe_release(plan, measured, source, post=post, **facts))
 

@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, SecretError
+from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError, SecretError, StaleFrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((from_dict("state", {"type": "category", "values": ["a", "b"]}), integers("hour", 0, 3)))
@@ -174,3 +174,14 @@ def test_rows_must_be_as_many_as_the_chain_says():
     rows = bf.protect(frame, _policy(MIXING, 2), epsilon=1)
     with pytest.raises(ArgumentError):
         rows.hist("state", epsilon=1, strategy="single_prior", prior=[1, 1])
+
+
+def test_rows_of_a_chain_stay_in_their_order():
+    """Rows that follow each other are refused in another order, and the error says that is all there is."""
+    frame = pd.DataFrame({"state": list("abbab"), "hour": [0, 1, 2, 3, 0]})
+    df = frame.blowfish.protect(_policy(MIXING, 5), epsilon=1)
+
+    with pytest.raises(StaleFrameError, match="same rows in another order"):
+        df[::-1].blowfish.hist("state", epsilon="1/4")
+    assert df.blowfish.budget.spent == 0
+    assert len(df.blowfish.hist("state", epsilon="1/4")) == 2

@@ -22,5 +22,5 @@ def test_a_closed_budget_says_so():
 
     assert Budget(Fraction(1), Fraction(1, 2)) == Dataset("a", {}, Fraction(1), Fraction(1, 2), None).budget
     assert over == Budget(Fraction(1), Fraction(3, 2), OVER) != Budget(Fraction(1), Fraction(3, 2))
-    assert repr(over) == f"Budget(total=1, spent=3/2, remaining=-1/2, closed={OVER!r})"
+    assert repr(over) == f"Budget(total=1, spent=1.5, remaining=-0.5, closed={OVER!r})"
     assert "closed" not in repr(Budget(Fraction(1), Fraction(1)))

@@ -91,8 +91,9 @@ def test_ten_tenths_exhaust_one(path, on_disk):
 
 
 def test_budget_repr():
-    """A budget reads as fractions."""
-    assert repr(Budget(Fraction(1), TENTH)) == "Budget(total=1, spent=1/10, remaining=9/10)"
+    """A budget reads as decimals, and as fractions where there is none that says the same."""
+    assert repr(Budget(Fraction(1), TENTH)) == "Budget(total=1, spent=0.1, remaining=0.9)"
+    assert repr(Budget(Fraction(1), Fraction(1, 3))) == "Budget(total=1, spent=1/3, remaining=2/3)"
 
 
 def test_a_refused_charge_writes_nothing(path):

@@ -238,7 +238,7 @@ def test_forks(tmp_path):
 
     assert output.splitlines() == [
         str([0] * 8),
-        "Budget(total=1, spent=49/50, remaining=1/50) 1/10 True True",
+        "Budget(total=1, spent=0.98, remaining=0.02) 1/10 True True",
     ]
 
 

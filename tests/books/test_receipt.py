@@ -210,3 +210,29 @@ def test_deep_and_large_receipts_are_refused():
         read_receipt({"more": deep})
     with pytest.raises(ReceiptError, match="name"):
         read_receipt({1: 2})
+
+
+def test_a_receipt_shows_sums_in_the_units_of_their_columns():
+    """Its view in 10,000, its facts in steps, as the ledger states them; one of before is read too."""
+    df = bf.datasets.patients(100).blowfish.protect(POLICY, epsilon=1, ledger=bf.Ledger())
+    receipt = df.blowfish.sum("income", epsilon="1/10").blowfish.receipt
+    both = df.blowfish.mean(["income", "age"], epsilon="1/10").blowfish.receipt
+
+    shown = receipt.show_parts()
+    before = bf.release.Receipt(
+        {key: value for key, value in receipt.items() if not key.endswith("_in_units")}
+    )
+
+    assert (receipt["sensitivity"], receipt["scale"]) == ("200", "2000")
+    assert receipt["scale_in_units"] == {"income": "100000"}
+    assert shown["noise"]["sensitivity"] == "10,000"
+    assert shown["noise"]["scale"] == "100,000"
+    assert shown["noise"]["typical_error"] == "+-141,000"
+    assert shown["technical"]["lattice"] == "in steps of 50: sensitivity 200, scale 2,000"
+    assert shown["cost"]["epsilon"] == "0.1"
+    assert both.show_parts()["noise"]["sensitivity"] == "income 10,000, age 5"
+    for stated in (receipt, both, before):
+        assert df.blowfish.ledger.verify(stated)
+        assert "sensitivity" in repr(stated)
+    assert "10,000" in receipt._repr_html_()
+    assert "1/10" not in repr(receipt)

@@ -269,3 +269,19 @@ def test_what_was_recorded_is_all_there():
 
     assert [fact.text for fact in facts_since(dataset)] == ["Marginal('x')", "Count('x == 0')"]
     assert len(policy_of(dataset).facts) == 1
+
+
+def test_no_more_is_lost_than_all_rows_lose():
+    """Fifty rows move no more than fifty records, whatever facts become public; without a count they may."""
+    wide = Domain((integers("x", 0, 3), integers("y", 0, 4)))
+    policy, facts = bf.Policy(wide), [bf.Marginal("x"), bf.Marginal("y")]
+    charge = charged(policy.plan.hist(["x", "y"], epsilon=1))
+
+    costs = [
+        reprice_charges(bound(each, facts[0], rows=rows), [charge], facts[1]).costs["1"]
+        for each, rows in ((policy, 50), (policy, None), (bf.Policy(wide, presence=True), None))
+    ]
+
+    assert costs[0] == 50
+    assert costs[1] == 148_955
+    assert costs[2] > 50

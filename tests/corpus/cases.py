@@ -619,10 +619,16 @@ class Release:
         return self.case.name + ("" if self.post is True else f" with post={self.post!r}")
 
     def make(self, target: Any, **more: Any) -> Any:
-        """Ask it of `df.blowfish`."""
+        """Ask it of `df.blowfish`.
+
+        Several marginals could be negative when the corpus was recorded: they still can be, if asked to.
+        """
         options = {key: value for key, value in self.case.options.items() if key not in SEALED_ALONE}
         asked = Case(**{**vars(self.case), "options": {"epsilon": 1, **options}})
-        return asked.ask(target, post=self.post, **more)
+        several = self.case.verb == "marginal" and (
+            "order" in options or isinstance(self.case.given[0][0], list)
+        )
+        return asked.ask(target, post="signed" if several and self.post is True else self.post, **more)
 
 
 def released(promise: str, verb: str, *given: Any, post: bool | str = True, **options: Any) -> Release:

@@ -20,6 +20,7 @@ SHORT = 300  # characters of a form that is spelt out
 TOLERANCE = 1e-9
 PASSING = ("time", "hash", "version")  # of a receipt: they differ from one run to the next
 PROSE = ("price_rule", "guarantee", "weaker_release")  # of a receipt: sentences, which may be put otherwise
+ADDED = ("cell_bounds", "sensitivity_in_units", "scale_in_units")  # to receipts since the corpus was recorded
 RENAMED = {  # what the corpus was recorded with: where a receipt states it today
     "apart": ("weaker_guarantee",),
     "beside": ("weaker_release",),
@@ -82,11 +83,20 @@ def describe_release(result: Any) -> dict[str, Any]:
     """Return a released frame, or several, with what its receipt says whenever it is made."""
     if isinstance(result, dict):
         return {" x ".join(key): describe_release(frame) for key, frame in result.items()}
-    return {
-        "index": _labels(result.index),
-        "values": values_of(result),
-        "receipt": describe_receipt(receipt_of(result)),
-    }
+    return _without_rough(
+        {
+            "index": _labels(result.index),
+            "values": values_of(result),
+            "receipt": describe_receipt(receipt_of(result)),
+        }
+    )
+
+
+def _without_rough(release: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the errors of quantiles: they are worked out anew, and better, from what was released."""
+    if not release["receipt"]["query"].rpartition(").")[2].startswith("quantile("):
+        return release
+    return {**release, "values": {key: each for key, each in release["values"].items() if key != "std"}}
 
 
 def describe_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,14 +104,16 @@ def describe_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
     stated = {key: bool(value) if key in PROSE else plain(value) for key, value in receipt.items()}
     inner = receipt.get("technical", {})
     if inner:
+        inner = {key: value for key, value in inner.items() if key not in ADDED}
         stated["technical"] = {k: bool(v) if k in PROSE else plain(v) for k, v in inner.items()}
-    return {key: value for key, value in stated.items() if key not in PASSING}
+    return {key: value for key, value in stated.items() if key not in (*PASSING, *ADDED)}
 
 
 def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:
     """Return a recorded release, or several, with its receipt's parts where receipts state them today.
 
     The verb of logarithms was left out, for it was wrong: it is the one that the recorded query begins with.
+    Several marginals were signed.
     """
     if "receipt" not in release:
         return {key: in_todays_words(each) for key, each in release.items()}
@@ -110,7 +122,9 @@ def in_todays_words(release: dict[str, Any]) -> dict[str, Any]:
         *outer, name = RENAMED.get(key, (key,))
         (receipt.setdefault(outer[0], {}) if outer else receipt)[name] = value
     receipt.setdefault("verb", re.search(r"(\w+)\([^()]*\)$", receipt["query"])[1])  # type: ignore[index]
-    return {**release, "receipt": receipt}
+    if "table" in receipt and receipt["post"] is True:
+        receipt["post"] = "signed"
+    return _without_rough({**release, "receipt": receipt})
 
 
 def values_of(frame: pd.DataFrame) -> dict[str, list[Any]]:

@@ -1,7 +1,8 @@
-"""Record what the library answers today: `python tests/corpus/record.py [plans] [releases] [ledger]`.
+"""Record what the library answers today: `python tests/corpus/record.py [plans releases answers ledger]`.
 
 Run it when an answer is meant to change, and say in the commit which and why. The ledger is written with real
 noise, so each recording of it is another file; older files are worth keeping, for they must stay readable.
+`answers` leaves the file as it is and records how its named answers are shown today.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from corpus.cases import (  # noqa: E402
     Fact,
     Release,
     considered_cases,
+    named_answers,
     plan_cases,
     policy_of,
     release_cases,
@@ -115,6 +117,22 @@ def record_ledger(folder: Path) -> dict[str, Any]:
     return found
 
 
+def record_answers(folder: Path) -> dict[str, Any]:
+    """Return what the recorded ledger holds, its named answers as they are read today."""
+    found: dict[str, Any] = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as place:
+        for file in (LEDGER, KEY):
+            shutil.copyfile(folder / file, Path(place, file))
+            Path(place, file).chmod(0o600)
+        ledger = bf.Ledger(os.path.join(place, LEDGER))
+        for name, (dataset, answer) in named_answers().items():
+            rows = BOOKS[dataset].protect(dataset, ledger, BOOKS[dataset].last_total)
+            result = answer.release.make(rows.blowfish, name=answer.name)
+            found["answers"][name]["release"] = describe_release(result)
+        ledger.close()
+    return found
+
+
 def _write(book: Book, name: str, ledger: bf.Ledger) -> dict[str, Any]:
     """Return the named answers of a dataset, with their receipts, as they are released."""
     rows, found = book.protect(name, ledger, book.total), {}
@@ -134,8 +152,10 @@ def main(parts: list[str]) -> None:
     """Write the parts that are named, or all."""
     makers = {"plans": record_plans, "releases": record_releases, "ledger": lambda: record_ledger(HERE)}
     for part in parts or makers:
-        lines = json.dumps(makers[part](), separators=(",", ":")).replace('},"', '},\n"')
-        (HERE / f"{part}.json").write_text(f"{lines}\n", encoding="utf-8")
+        made = record_answers(HERE) if part == "answers" else makers[part]()
+        lines = json.dumps(made, separators=(",", ":")).replace('},"', '},\n"')
+        file = "ledger" if part == "answers" else part
+        (HERE / f"{file}.json").write_text(f"{lines}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

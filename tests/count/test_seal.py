@@ -10,7 +10,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.books import sealkey
-from pandas_blowfish.count import seal
+from pandas_blowfish.count import fingerprint, seal
 from pandas_blowfish.errors import OutsideDomainError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -162,6 +162,49 @@ def test_rows_sealed_without_order_are_found_again():
     assert "'a'" in seal.find_change(FRAME.assign(a=0), PAIR, binding)
     assert "one row" in seal.find_change(FRAME.assign(a=[2, 1, 3, 4]), PAIR, binding)
     assert seal.find_change(FRAME.assign(a=[2, 1, 3, 4]), [PAIR["a"]], binding) == ""
+
+
+def test_reordered_rows_pass_and_edited_ones_do_not():
+    """Rows in another order pass; a value changed, or exchanged between two rows, does not."""
+    names = [f"v{number}" for number in range(60)]
+    domain = Domain(
+        (integers("a", 0, 9), from_dict("b", {"type": "category", "values": names, "nullable": False}))
+    )
+    frame = pd.DataFrame({"a": np.arange(120) % 10, "b": np.tile(names, 2)})
+    binding = {"key": KEY, "outside": "error", **seal.seal_rows(frame, domain, KEY, clip=False)}
+
+    shuffled = frame.sample(frac=1, random_state=3)
+    assert seal.find_change(shuffled, domain, binding, domain) == ""
+    assert seal.find_change(shuffled, [domain["a"]], binding, domain) == ""
+    assert "another order" in seal.find_change(shuffled, domain, binding, domain, True)
+    assert seal.find_change(frame, domain, binding, domain, True) == ""
+    for other in range(1, 60):
+        edited = shuffled.copy()
+        pair = edited.index[[0, other]]
+        if edited.loc[pair[0], "a"] == edited.loc[pair[1], "a"]:
+            continue
+        edited.loc[pair, "b"] = edited.loc[pair[::-1], "b"].to_numpy()
+        assert "in one row" in seal.find_change(edited, domain, binding, domain)
+        assert "in one row" in seal.find_change(edited, [domain["b"]], binding, domain)
+    assert "'b'" in seal.find_change(shuffled.assign(b="v0"), domain, binding, domain)
+    alone = shuffled[["a"]]
+    assert "without column 'b'" in seal.find_change(alone, [domain["a"]] * 2, binding, domain)
+    assert seal.find_change(alone, [domain["a"]], binding, domain) == ""
+
+
+def test_seals_of_earlier_versions_are_read():
+    """Listed values sealed by lots are found again in any order; rows sealed in order alone say so."""
+    binding = {"key": KEY, "outside": "error", **seal.seal_rows(FRAME, PAIR, KEY, clip=False)}
+    mixed = fingerprint.Mixed(list(PAIR), KEY, by=fingerprint.BY_LOT)
+    rows = fingerprint.fingerprint(FRAME, [], mixed, clip=False).rows
+    columns = binding["spread"]["columns"]
+    by_lot = binding | {"spread": {"columns": columns, "rows": seal._digest(KEY, "", [rows])}}
+    in_order = {key: value for key, value in binding.items() if key != "spread"}
+
+    assert seal.find_change(FRAME.iloc[::-1], PAIR, by_lot) == ""
+    assert "one row" in seal.find_change(FRAME.assign(a=[2, 1, 3, 4]), PAIR, by_lot)
+    assert "another order" in seal.find_change(FRAME.iloc[::-1], PAIR, in_order)
+    assert seal.find_change(FRAME, PAIR, in_order) == ""
 
 
 def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):

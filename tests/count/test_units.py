@@ -224,7 +224,7 @@ def test_one_row_of_each_unit(problem):
 
     assert caught.value.columns == ["who"]
     require_unit(frame.assign(who=[4, 1, "a", 2.5]), "who")
-    with pytest.raises(FrameError, match="not in the frame"):
+    with pytest.raises(FrameError, match="no column of the frame"):
         frame.blowfish.protect(POLICY, epsilon=1, unit="absent")
 
 

@@ -97,8 +97,17 @@ def test_longest_zero_sum_matches_enumeration(moves):
 def test_no_moves_and_too_many(monkeypatch):
     """A record that changes nothing moves alone; where the completion grows too large there is no answer."""
     assert longest_zero_sum([(0, 0)]) == 1
-    monkeypatch.setattr(lattice, "MAX_MOVES", 2)
     assert longest_zero_sum(list(itertools.product((-1, 0, 1), repeat=3))) is None
+    monkeypatch.setattr(lattice, "MAX_WORK", 2)
+    assert longest_zero_sum([(1, 0, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1), (1, -1, 0)]) is None
+
+
+def test_two_by_three_marginals_take_eight_moves():
+    """The longest of 163 minimal zero sums, found within the budget of work, whatever the machine."""
+    cells = [(x, y == 1, y == 2) for x in range(2) for y in range(3)]
+    moves = [[int(a) - int(b) for a, b in zip(x, y, strict=True)] for x in cells for y in cells]
+
+    assert longest_zero_sum(moves) == 8
 
 
 @pytest.mark.parametrize("seed", range(40))

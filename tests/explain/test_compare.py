@@ -115,3 +115,31 @@ def test_it_is_a_frame():
     assert decisive(table) == "rmse"
     clusters = bf.compare({"dp": DP}, lambda plan: plan.kmeans("age", 2, rows=100))
     assert decisive(clusters) == "distortion"
+
+
+def test_several_units_never_share_an_axis(axes):
+    """Counts have a panel, and so has a sum; what has nothing to draw is named beside the first."""
+    asked = {
+        "ages": lambda plan: plan.cumhist("age"),
+        "sum": lambda plan: plan.sum("age"),
+        "mean": lambda plan: plan.mean("age"),
+    }
+
+    bf.compare(POLICIES, asked, epsilon=(0.1, 1)).plot(ax=axes)
+
+    assert [panel.get_title(loc="left") for panel in axes.child_axes] == ["counts", "sum of age"]
+    assert [len(_legend(panel)) for panel in axes.child_axes] == [4, 2]
+    assert "not known before the release" in " ".join(_legend(axes.child_axes[0]))
+    counts = bf.compare(POLICIES, {"a": asked["ages"], "b": lambda plan: plan.hist("sex")}, epsilon=(0.1, 1))
+    assert not counts.plot(ax=axes.figure.add_subplot()).child_axes
+
+
+def test_long_names_of_policies_are_wrapped(axes):
+    """In lines, beside the picture."""
+    name = "a policy whose name says at length what everybody may learn"
+
+    bf.compare({name: LINE}, lambda plan: plan.cumhist("age"), epsilon=(0.1, 1)).plot(ax=axes)
+
+    (shown,) = _legend(axes)
+    assert shown.replace("\n", " ") == name
+    assert "\n" in shown

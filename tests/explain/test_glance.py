@@ -55,12 +55,18 @@ def test_a_closed_dataset_says_why():
     assert "closed: earlier releases" in df.blowfish._repr_html_()
 
 
-def test_a_release_shows_its_receipt():
-    """In a terminal and in a notebook."""
-    released = _patients().blowfish.hist("sex", epsilon=1)
+def test_a_release_shows_its_numbers_and_its_receipt():
+    """In a terminal and in a notebook: whole counts, rounded to their errors, and how many more there are."""
+    released = _patients().blowfish.hist("age", epsilon=1)
 
-    assert repr(released.blowfish) == repr(released.blowfish.receipt)
-    assert released.blowfish._repr_html_() == released.blowfish.receipt._repr_html_()
+    text, page = repr(released.blowfish), released.blowfish._repr_html_()
+
+    assert text.endswith(repr(released.blowfish.receipt))
+    assert page.endswith(released.blowfish.receipt._repr_html_())
+    first = f"{released['count'].iloc[0]:,.0f}"
+    assert text.splitlines()[:3] == ["Release", "age count std", f"  0 {first:>5} 2.8"]
+    assert "... 88 more" in text
+    assert "and 88 more" in page
 
 
 @pytest.mark.parametrize(

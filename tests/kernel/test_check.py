@@ -329,6 +329,23 @@ def test_facts_are_priced_anew():
     assert Check.of(told, free).require(free.measurement, Fraction(0)) == 0
 
 
+def test_no_more_records_move_than_were_sealed():
+    """The check caps by the sealed rows itself, and only where their number is public."""
+    domain = Domain((integers("x", 0, 3), integers("y", 0, 4)))
+    facts = [bf.Marginal("x"), bf.Marginal("y")]
+    public, secret = (bf.Policy(domain, constraints=facts, presence=each) for each in (False, True))
+    plan, fewer = (public.plan.hist(["x", "y"], rows=rows) for rows in (50, 49))
+
+    assert (plan.sensitivity, public.plan.hist(["x", "y"]).sensitivity) == (100, 297_910)
+    assert Check.of(public, plan, 50).require(plan.measurement, plan.cost) == 1
+    assert Check.of(public, fewer, 49).times == 49
+    with pytest.raises(UnsoundPlanError):
+        Check.of(public, fewer, 50).require(fewer.measurement, fewer.cost)
+    with pytest.raises(UnsoundPlanError):
+        Check.of(public, plan).require(plan.measurement, plan.cost)
+    assert Check.of(secret, secret.plan.hist(["x", "y"]), 50).times > 50
+
+
 def test_an_untouched_fact_is_looked_at(monkeypatch):
     """If edges were said not to change a fact that they do change, nothing is released."""
     policy = line(bf.full(), constraints=[bf.Count("x < 3")])

@@ -72,7 +72,7 @@ def _block_moves(policy: Policy, block: tuple[str, ...]) -> set[tuple[tuple[int,
 def _joint(
     secret: Mapping[str, Any], attributes: Sequence[Attribute], x: Sequence[int], y: Sequence[int]
 ) -> bool:
-    """Tell whether a joint secret joins two cells of its columns, straight from its words."""
+    """Return whether a joint secret joins two cells of its columns, straight from its words."""
     kind = secret["secret"]
     ends = list(zip(attributes, x, y, strict=True))
     if kind == "public":
@@ -133,8 +133,13 @@ def _moves(secret: Mapping[str, Any], attribute: Attribute) -> set[tuple[int, in
         if _joined(secret, attribute, a, b):
             pairs.add((a, b))
     if attribute.nullable and secret["secret"] != "public" and secret.get("missing") != "public":
-        missing = attribute.cells
-        pairs |= {pair for cell in range(missing) for pair in ((cell, missing), (missing, cell))}
+        missing, like = attribute.cells, secret.get("missing")
+        if like in (None, "protected"):
+            partners = set(range(missing))
+        else:  # as if it were that value
+            own = attribute.code(like)
+            partners = {own} | {cell for cell in range(missing) if (own, cell) in pairs}
+        pairs |= {pair for cell in partners for pair in ((cell, missing), (missing, cell))}
     return pairs
 
 
@@ -159,7 +164,7 @@ def _span(value: Any, attribute: Attribute) -> Fraction:
 
 
 def _near(attribute: Attribute, a: int, b: int, theta: Fraction) -> bool:
-    """Tell whether some value of one cell is within theta of some value of another, a below b."""
+    """Return whether some value of one cell is within theta of some value of another, a below b."""
     if isinstance(attribute, Grid):  # bins are half-open: the end of one is not reached
         return (b - a - 1) * attribute.step < theta
     assert isinstance(attribute, Values)

@@ -9,7 +9,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError, UnknownStrategyError
 from pandas_blowfish.plan.scales import variance
-from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
 def _line(high, theta=1):
@@ -204,3 +204,61 @@ def test_a_plan_in_a_notebook_folds_its_proof():
 
     assert shown.index("typical error") < shown.index("<details") < shown.index("epsilon = 1")
     assert "<b>" not in shown
+
+
+def test_sums_are_shown_in_the_units_of_their_columns():
+    """10,000 and not 200 half-steps, each column by itself; the matrix keeps its steps, in one line."""
+    plan = bf.datasets.patients_policy().plan
+
+    alone = plan.sum("income", epsilon="1/10")
+    both = plan.sum(["income", "age"], epsilon="1/10")
+    filtered = plan.where("age >= 18").mean("income", epsilon="1/10")
+
+    assert (alone.sensitivity, alone.scale) == (200, 2000)
+    assert alone.privacy_loss() == Fraction(1, 10)
+    facts = alone.facts()
+    assert facts["sensitivity"] == "10,000"
+    assert facts["noise"] == "discrete Laplace, scale 100,000"
+    assert facts["typical error"].startswith("+-141,000 per sum")
+    assert facts["lattice"] == "in steps of 50: sensitivity 200, scale 2,000"
+    assert both.facts()["sensitivity"] == "income 10,000, age 5"
+    assert both.facts()["noise"] == "discrete Laplace, scales income 200,000, age 100"
+    assert both.facts()["typical error"].startswith("income +-283,000, age +-141 per sum")
+    assert filtered.facts()["sensitivity"] == "income 250,000, rows 1 (of the sum)"
+    for one, peak in zip(both.in_units, (200, 5), strict=True):
+        assert one.sensitivity == one.step * peak
+        assert float(one.scale) ** 2 * 2 == pytest.approx(one.error**2, rel=1e-3)
+
+
+def test_errors_of_any_secret_are_shown_in_own_units():
+    """Absolute errors in the column's units, relative ones in logarithms, means of instants in time."""
+    day = from_dict("day", {"type": "datetime", "min": "2026-01-01", "max": "2026-12-31", "step": "1D"})
+    cost, price = (from_dict(name, {"type": "float", "step": "0.01"}) for name in ("cost", "price"))
+    secrets = {"cost": bf.absolute_error(100), "price": bf.relative_error("0.9"), "day": bf.threshold("3D")}
+    plan = bf.Policy(Domain((day, cost, price)), secrets=secrets).plan
+
+    absolute, relative = plan.sum("cost").facts(), plan.logsum("price").facts()
+    mean = plan.mean("day", rows=1_000).facts()
+
+    assert absolute["sensitivity"] == "400"
+    assert absolute["noise"].endswith("scale 400")
+    assert absolute["typical error"].startswith("+-566 per sum")
+    assert relative["sensitivity"].startswith("0.4")
+    assert relative["sensitivity"].endswith("in natural logarithms")
+    assert mean["sensitivity"] == "3 days (of the sum)"
+    assert mean["typical error"].startswith("+-6.1 minutes per mean")
+    assert mean["lattice"] == "in steps of 12 hours: sensitivity 6, scale 6"
+
+
+def test_a_plan_is_read_in_decimals():
+    """No fraction, no exponent and no default is printed; the API and the ledger's text keep theirs."""
+    plan = bf.datasets.patients_policy().plan.hist("age", epsilon="1/8")
+
+    text = repr(plan)
+
+    assert "hist('age', epsilon=0.125)" in text
+    assert "costs                 epsilon 0.125\n" in text
+    assert "/" not in text
+    assert "e+" not in repr(bf.datasets.patients_policy().plan.sum("income", epsilon="1/8000"))
+    assert plan.call == "hist('age', strategy='auto', epsilon='1/8')"
+    assert plan.cost == Fraction(1, 8)

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import (
     ArgumentError,
+    ArgumentTypeError,
     DeclaredValueError,
     DomainTooLargeError,
     UnboundedColumnError,
@@ -144,3 +146,15 @@ def test_bins_are_described_as_plain_data():
     assert describe_bins({"sex": {"a": ["F"]}}) == [["sex", [["a", ["F"]]]]]
     assert describe_bins(listed_bins(np.int64(3))) == 3
     assert describe_bins([pd.Timestamp("2020-01-01")]) == ["2020-01-01T00:00:00"]
+
+
+@pytest.mark.parametrize("bins", ["x", 2.5, object()])
+def test_what_is_no_bins_is_named_by_its_type(bins):
+    """The error names what was given and what is taken, of a frame and of a release."""
+    policy = bf.datasets.patients_policy()
+    df = bf.datasets.patients(50).blowfish.protect(policy, epsilon=1)
+    released = df.blowfish.hist("age", epsilon="1/2")
+
+    for ask in (policy.plan.hist, lambda _, bins: released.blowfish.hist(bins=bins)):
+        with pytest.raises(ArgumentTypeError, match=f"a {type(bins).__name__} is neither a number"):
+            ask("age", bins=bins)

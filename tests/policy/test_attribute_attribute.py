@@ -180,8 +180,10 @@ def test_instants_show_in_the_column_zone():
 
     assert str(labels[0].left) == "2020-07-01 00:00:00+02:00"
     assert column.code(pd.Timestamp("2020-07-01 10:00", tz="UTC")) == 1
-    with pytest.raises(DeclaredValueError):
-        column.code("2020-07-01")
+    assert column.code("2020-07-01 12:00") == 1  # text is read in the column's zone
+    for value in (pd.Timestamp("2020-07-01"), "2020-07-01 10:00+00:00 or so"):
+        with pytest.raises(DeclaredValueError):
+            column.code(value)
 
 
 def test_listed_values_keep_their_order():

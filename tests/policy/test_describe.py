@@ -138,7 +138,34 @@ def test_views_of_hostile_and_large_policies_are_short(name):
     assert "<script" not in shown
     assert "and 177 more" in text
     assert "more facts" in shown
-    assert len(describe(policy).splitlines()) == 1 + 201 + 40
+    assert len(describe(policy).splitlines()) == 1 + 201 + 40 + 10_000
+
+
+def test_the_promise_lists_groups_and_pairs():
+    """They are what is promised: in print(policy) the first of them and how many more, in describe() all."""
+    values = [f"v{number}" for number in range(30)]
+    columns = {
+        "named": pa.Column(
+            str, pa.Check.isin(["a", "b", "c"]), metadata=bf.partition({"x": ["a", "b"], "y": ["c"]})
+        ),
+        "runs": pa.Column(int, pa.Check.in_range(0, 99), metadata=bf.partition([range(18), range(18, 100)])),
+        "wide": pa.Column(int, pa.Check.in_range(0, 99), metadata=bf.partition(10)),
+        "pairs": pa.Column(str, pa.Check.isin(values), metadata=bf.edges([("v0", v) for v in values[1:]])),
+        "many": pa.Column(str, pa.Check.isin(values), metadata=bf.partition([values[:15], values[15:]])),
+    }
+    policy = bf.Policy(pa.DataFrameSchema(columns))
+
+    text = repr(policy)
+
+    assert "  named: partition() on 'a', 'b', 'c'\n    x: a, b\n    y: c\n" in text
+    assert "    group 1: from 0, below 18\n    group 2: from 18, below 100\n" in text
+    assert "    groups of width 10\n" in text
+    assert "    v0 and v1\n" in text
+    assert "    v0 and v8\n    and 21 more pairs\n" in text
+    assert "    group 1: v0, v1, v2, v3, v4, v5, v6, v7 and 7 more\n" in text
+    assert "    v0 and v29\n" in policy.describe()
+    assert "v13, v14\n" in policy.describe()
+    assert "x: a, b; y: c" in policy._repr_html_()
 
 
 def test_a_column_without_bounds_is_said():

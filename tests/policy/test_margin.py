@@ -238,7 +238,7 @@ def test_policies_keep_their_own_words():
         (lambda: relative_error(0), ArgumentError),
         (lambda: relative_error(-0.5), ArgumentError),
         (lambda: relative_error("ten"), ArgumentError),
-        (lambda: relative_error(0.9, missing="no"), ArgumentError),
+        (lambda: relative_error(0.9, missing=["no"]), ArgumentError),
     ],
 )
 def test_bad_errors_are_refused(make, error):

@@ -111,7 +111,7 @@ def test_one_column_reads_like_a_sentence():
 
     assert said == (
         "Seeing everything released, someone's odds that this person's row has age 34 rather than 37 can "
-        "change by at most a factor 1.11 (epsilon 1/10, 1 step apart), for anyone who does not infer the one "
+        "change by at most a factor 1.11 (epsilon 0.1, 1 step apart), for anyone who does not infer the one "
         "or the other from the rest of this row, or from other rows."
     )
 
@@ -279,3 +279,32 @@ def test_factors_are_never_said_smaller_than_they_are(epsilon, steps):
     told = float(said[4:-1]) if said.startswith("exp(") else math.log(float(said))
 
     assert told >= float(odds.loss)
+
+
+def test_a_prior_bounds_what_is_believed_after():
+    """The largest posterior is p f / (p f + 1 - p), f the factor by which odds can change."""
+    policy = bf.Policy(Domain((integers("x", 0, 9),)), secrets={"x": bf.threshold(2)})
+
+    one = policy.odds({"x": 0}, {"x": 2}, 1, prior=0.01)
+    several = policy.odds({"x": 0}, [{"x": 2}, {"x": 9}, {"x": 0}], 1, prior="1/100")
+
+    assert one.posterior == pytest.approx(0.01 * math.e / (0.01 * math.e + 0.99))
+    assert str(one).endswith("Who gave 0 a probability of 1% before, and 2 the rest, gives it 2.68% at most.")
+    assert several.table["posterior"].tolist() == pytest.approx(
+        [one.posterior, 0.01 * math.exp(5) / (0.01 * math.exp(5) + 0.99), 0.01]
+    )
+    assert "149 (at most 60% after)" in repr(several)
+    assert policy.odds({"x": 0}, {"x": 2}, 1).posterior is None
+    assert "posterior" not in policy.odds({"x": 0}, [{"x": 2}], 1).table
+    apart = bf.Policy(Domain((integers("x", 0, 9),)), secrets={"x": bf.partition(5)})
+    assert apart.odds({"x": 0}, {"x": 9}, 1, prior=0.01).posterior == 1
+    assert policy.odds({"x": 0}, {"x": 9}, 500, prior=0.01).posterior == 1
+
+
+@pytest.mark.parametrize("prior", [0, 1, -0.5, 2, "nan", True])
+def test_a_prior_is_a_probability(prior):
+    """Between 0 and 1, or a typed error."""
+    policy = bf.Policy(Domain((integers("x", 0, 9),)))
+
+    with pytest.raises(ArgumentError):
+        policy.odds({"x": 0}, {"x": 2}, 1, prior=prior)

@@ -76,7 +76,7 @@ def test_secrets_are_plain_dicts(secret, expected):
         lambda: bf.threshold(5, scale=5),
         lambda: bf.full(step=True),
         lambda: bf.full(step=[1]),
-        lambda: bf.full(missing="secret"),
+        lambda: bf.full(missing=["secret"]),
         lambda: bf.edges([("a", "b", "c")]),
         lambda: bf.edges(["ab"]),
         lambda: bf.edges([1]),

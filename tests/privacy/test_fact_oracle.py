@@ -208,6 +208,29 @@ def test_never_below_the_truth(chunk):
     assert not failed, min(failed)[1]
 
 
+@pytest.mark.usefixtures("short_search")
+def test_never_more_than_all_rows():
+    """A plan for a public number of rows keeps its promise, also where facts alone would need far more."""
+    draw, capped, failed = np.random.default_rng(63_000), 0, []
+    for _ in range(250):
+        policy = random_policy(draw)
+        names, cells = list(policy.domain.columns), np.eye(policy.domain.size, dtype=int)
+        for rows in rows_for(policy):
+            plan = policy.plan.hist(names, strategy="identity", rows=rows)
+            paid = price_facts(policy).cap(rows)
+            capped += paid.found.rule == "rows"
+            assert plan.price.moved == paid.moved
+            assert not policy.presence or paid.found.rule != "rows"
+            truth, most = true_sensitivity(policy, cells, rows), moved_by(policy, rows)
+            if truth > plan.sensitivity or loss_of(policy, plan, rows, matrix_of(plan)) > plan.cost:
+                failed.append(told(policy, plan, rows, truth, plan.sensitivity))
+            if most > paid.records and paid.found.rule not in ("known", "kernel"):
+                failed.append(told(policy, plan, rows, f"{most} moved", paid.records))
+
+    assert capped > 50
+    assert not failed, min(failed)[1]
+
+
 def labelled_policy(draw):
     """Return a policy whose counts are disjoint under each public value, but not joined alike under all."""
     regions, size = [(2, 3), (3, 3), (2, 4), (3, 2)][int(draw.integers(4))]
@@ -251,20 +274,20 @@ def pairs_of_closure(policy):
 
 
 def is_sparse(policy):
-    """Tell whether every pair of the closure lifts at most one known count and lowers at most one."""
+    """Return whether every pair of the closure lifts at most one known count and lowers at most one."""
     held = np.hstack([fact_cells(policy)[0], np.zeros((len(fact_cells(policy)[0]), 1), dtype=int)])
     changes = [held[:, b] - held[:, a] for a, b in pairs_of_closure(policy)]
     return all((change > 0).sum() <= 1 and (change < 0).sum() <= 1 for change in changes)
 
 
 def is_touched(policy):
-    """Tell whether an edge of the secret graph changes a known count; with presence each is."""
+    """Return whether an edge of the secret graph changes a known count; with presence each is."""
     held, edges = fact_cells(policy)[0], definition_edges(policy, policy.domain.columns)
     return policy.presence or any((held[:, a] != held[:, b]).any() for a, b in edges.tolist())
 
 
 def is_roomy(policy):
-    """Tell whether cells that the facts do not tell apart come at least in twos, by public values too."""
+    """Return whether cells that the facts do not tell apart come at least in twos, by public values too."""
     records = list(itertools.product(*(range(size) for size in policy.domain.shape)))
     public = [i for i, name in enumerate(policy.domain.columns) if name in policy.public_columns]
     held = fact_cells(policy)[0]

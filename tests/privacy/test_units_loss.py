@@ -148,7 +148,7 @@ def test_the_kernel_finds_lies_about_people(lie, monkeypatch):
         monkeypatch.setattr(Plan, "part", part)
 
     if lie == "none":
-        assert asked.count(epsilon=1, units=True).shape == (1, 2)
+        assert len(asked.count(epsilon=1, units=True)) == 1
         return
     with pytest.raises(UnsoundPlanError):
         asked.count(epsilon=1, units=True)

@@ -17,8 +17,8 @@ def test_the_row_count_is_free(rows):
 
     released = df.blowfish.count(epsilon="1/2")
 
-    assert released.to_numpy().tolist() == [[rows, 0.0]]
-    assert released.dtypes.tolist() == ["float64", "float64"]
+    assert released.to_numpy().tolist() == [[rows, 0.0, rows]]
+    assert released.dtypes.tolist() == ["float64"] * 3
     assert released.blowfish.receipt["query"].startswith("count(")
     assert df.blowfish.budget.spent == 0
 

@@ -26,7 +26,7 @@ def test_with_hardly_any_noise_it_is_the_truth(strategy):
 
     assert cum["count"].tolist() == pytest.approx(np.cumsum(np.bincount(ROWS["x"])).tolist())
     assert cum["cdf"].iloc[-1] == 1
-    assert cum.columns.tolist() == ["count", "std", "cdf"]
+    assert cum.columns.tolist() == ["count", "std", "cdf", "unshaped"]
     assert cum.index.name == "x"
 
 

@@ -62,8 +62,8 @@ def test_index_kinds(name):
     released = _empty([name]).blowfish.hist(name, epsilon=1)
 
     pd.testing.assert_index_equal(released.index, LABELS[name].rename(name), exact=True)
-    assert released.columns.tolist() == ["count", "std"]
-    assert released.dtypes.tolist() == [np.float64, np.float64]
+    assert released.columns.tolist() == ["count", "std", "unshaped"]
+    assert released.dtypes.tolist() == [np.float64] * 3
 
 
 @pytest.mark.parametrize("name", SPECS)

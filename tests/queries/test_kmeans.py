@@ -111,7 +111,7 @@ def test_the_receipt_says_what_assigning_needs(df):
     assert receipt["std_high"] == found["std"].max()
     assert json.loads(json.dumps(dict(receipt), allow_nan=False)) == dict(receipt)
     assert df.blowfish.ledger.verify(receipt)
-    assert repr(found.blowfish).startswith("Receipt")
+    assert repr(found.blowfish).startswith("Release")
     assert "kmeans" in receipt._repr_html_()
 
 

@@ -45,7 +45,7 @@ KIND = from_dict("kind", {"type": "category", "values": ["a", "b"], "ordered": F
         (AGE, [pd.Interval(1, 2, closed="both")], [(1, 3)]),
         (TENS, [(0, 9), (10, 99)], [(0, 1), (1, 10)]),
         (PAY, [(0, 0.5), ("1.5", 50), (0.5, None), (0, 50.5)], [(0, 1), (3, 100), (1, 101), (0, 101)]),
-        (DAY, [("2026-01-01", "2026-01-08"), (pd.Timestamp("2026-01-31"), None)], [(0, 7), (30, 31)]),
+        (DAY, [("2026-01-01", "2026-01-08"), (pd.Timestamp("2026-01-31"), None)], [(0, 8), (30, 31)]),
         (SIZE, [("s", "m"), ("l", "l")], [(0, 2), (2, 3)]),
         (LISTED, [(1, 9)], [(1, 4)]),
     ],
@@ -96,7 +96,7 @@ def test_bounds_are_described_as_plain_data():
     assert describe_bounds(AGE, "all") == "all"
     assert describe_bounds(SIZE, [("m", "m")]) == [["m", "m"]]
     assert describe_bounds(PAY, [(0.5, 1)]) == [[0.5, 1]]
-    spelt = [("2026-01-02", "2026-01-03"), (pd.Timestamp("2026-01-02"), pd.Timestamp("2026-01-03"))]
+    spelt = [("2026-01-02", "2026-01-02"), (pd.Timestamp("2026-01-02"), pd.Timestamp("2026-01-03"))]
     assert describe_bounds(DAY, spelt[:1]) == describe_bounds(DAY, spelt[1:])
     assert listed_bounds((0, 3)) == [(0, 3)]
 

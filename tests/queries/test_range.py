@@ -1,12 +1,15 @@
 """range: counts of runs of values, with no more noise than the policy needs."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, NameTakenError
+from pandas_blowfish.errors import ArgumentError, DeclaredValueError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.queries.call import parse_call
 
 DOMAIN = Domain((integers("x", 0, 99), from_dict("sex", {"type": "category", "values": ["F", "M"]})))
 POLICY = bf.Policy(DOMAIN, secrets={"x": bf.threshold(5)})
@@ -145,7 +148,7 @@ def _plane(policy=None, epsilon=10**9, rows=800):
 
 
 def test_boxes_are_the_truth_with_hardly_any_noise():
-    """Inclusive numbers and categories, [low, high) bins and days, open ends; missing values are left out."""
+    """Inclusive numbers, categories and dates, [low, high) bins, open ends; missing values are left out."""
     df = _plane()
     rows = pd.DataFrame(df)
 
@@ -155,15 +158,15 @@ def test_boxes_are_the_truth_with_hardly_any_noise():
 
     first = rows["a"].between(1, 3) & (rows["b"] >= 0.5) & (rows["b"] < 1.0)
     second = (rows["a"] <= 2) & rows["b"].notna()
-    third = (rows["t"] >= "2026-01-02") & (rows["t"] < "2026-01-04") & (rows["a"] == 0)
-    fourth = rows["g"].isin(["low", "mid"]) & (rows["t"] < "2026-01-02")
+    third = (rows["t"] >= "2026-01-02") & (rows["t"] < "2026-01-05") & (rows["a"] == 0)
+    fourth = rows["g"].isin(["low", "mid"]) & (rows["t"] < "2026-01-03")
     assert ab["count"].tolist() == pytest.approx([first.sum(), second.sum()])
     assert ta["count"].tolist() == pytest.approx([third.sum()])
     assert ga["count"].tolist() == pytest.approx([fourth.sum()])
     assert ab.index.names == ["a", "b"]
     assert ga.index.names == ["g", "a", "t"]
     assert (ab.dtypes == "float64").all()
-    assert list(ab.columns) == ["count", "std"]
+    assert list(ab.columns) == ["count", "std", "unshaped"]
 
 
 def test_every_way_to_write_boxes():
@@ -326,3 +329,75 @@ def test_boxes_of_three_columns():
 
     assert plan.privacy_loss() == 1
     assert plan.index.names == ["c", "a", "b"]
+
+
+def test_a_date_as_the_upper_end_holds_its_day():
+    """("2013-01-01", "2013-12-31") is the year, of frames, boxes, plans and releases; instants end before."""
+    form = {"type": "datetime", "min": "2013-01-01", "max": "2014-02-01", "step": "1D"}
+    policy = bf.Policy(Domain((from_dict("day", form), integers("x", 0, 1))))
+    hours = np.random.default_rng(7).integers(0, 396 * 24, 800)
+    frame = pd.DataFrame({"day": pd.Timestamp("2013-01-01") + pd.to_timedelta(hours, "h"), "x": 0})
+    df = frame.blowfish.protect(policy, epsilon=10**9)
+    released = df.blowfish.hist("day", epsilon=10**6)
+    year = int((frame["day"] < "2014-01-01").sum())
+    asked = {
+        ("2013-01-01", "2013-12-31"): year,
+        ("2013-01-01", "2013-12"): year,
+        ("2013-01-01", "2013"): year,
+        (datetime.date(2013, 1, 1), datetime.date(2013, 12, 31)): year,
+        ("2013-01-01", pd.Timestamp("2014-01-01")): year,
+        ("2013-01-01", "2014-01-01 00:00"): year,
+        (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-12-31")): int((frame["day"] < "2013-12-31").sum()),
+        ("2013-01-01", "2014-02-01"): len(frame),
+    }
+
+    for pair, count in asked.items():
+        alone = df.blowfish.range("day", [pair], epsilon=10**6)
+        assert alone["count"].tolist() == pytest.approx([count])
+        boxes = df.blowfish.range(["day", "x"], [(pair, (0, 1))], epsilon=10**6)
+        assert boxes["count"].tolist() == pytest.approx([count])
+        again = released.blowfish.range([pair])
+        assert again["count"].tolist() == pytest.approx([count])
+        assert str(again.index[0]) == str(alone.index[0])
+        text = policy.plan.range("day", [pair]).call  # what a ledger keeps reads back as it was
+        assert parse_call(text).on(policy.plan).call == text
+    shown = repr(policy.plan.range("day", [("2013-01-05", "2013-12-30"), ("2013-01-01", "2013-12-31")]))
+    assert "2013-01-05 to 2013-12-30, last day included; 2013\n" in shown
+
+
+def test_a_date_that_begins_a_longer_cell_ends_before_it():
+    """Where only the beginning of the day is an edge of a cell, that is the end; else both are refused."""
+    form = {"type": "datetime", "min": "2013-01-01", "max": "2013-03-05", "step": "7D"}
+    plan = bf.Policy(Domain((from_dict("week", form),))).plan
+
+    assert str(plan.range("week", [("2013-01-01", "2013-01-07")]).index[0].right) == "2013-01-08 00:00:00"
+    assert str(plan.range("week", [("2013-01-01", "2013-01-08")]).index[0].right) == "2013-01-08 00:00:00"
+    with pytest.raises(DeclaredValueError):
+        plan.range("week", [("2013-01-01", "2013-01-05")])
+
+
+def test_text_is_read_in_the_time_zone_of_the_column():
+    """In `where`, `range`, bins, `odds` and free ranges; what a clock shows twice is refused."""
+    form = {"type": "datetime", "min": "2013-01-01T00:00+01:00", "max": "2013-12-31T00:00+01:00"}
+    day = from_dict("day", form | {"step": "1h", "tz": "Europe/Paris"})
+    policy = bf.Policy(Domain((day,)), secrets={"day": bf.threshold("1D")})
+    rows = pd.date_range("2013-01-01 00:30", "2013-12-30 00:30", freq="7h", tz="Europe/Paris")
+    frame = pd.DataFrame({"day": rows})
+    df = frame.blowfish.protect(policy, epsilon=10**9)
+    february = int(((rows >= "2013-02-01") & (rows < "2013-03-01")).sum())
+    summer = int((rows < "2013-07-01").sum())
+
+    filtered = df.blowfish.where("day >= '2013-02-01' and day < '2013-03-01'").count(epsilon=10**6)
+    ranged = df.blowfish.range("day", [("2013-02-01", "2013-02-28"), (None, "2013-06-30")], epsilon=10**6)
+    released = df.blowfish.cumhist("day", epsilon=10**6)
+    again = released.blowfish.range([("2013-02-01", "2013-02-28"), (None, "2013-06-30")])
+
+    assert filtered["count"].tolist() == pytest.approx([february])
+    assert ranged["count"].tolist() == pytest.approx([february, summer])
+    assert again["count"].tolist() == pytest.approx([february, summer])
+    assert policy.odds({"day": "2013-02-01"}, {"day": "2013-02-02"}, 1).factor == pytest.approx(np.e)
+    for wrong in ("2013-10-27 02:30", "2013-03-31 02:30", pd.Timestamp("2013-02-01")):
+        with pytest.raises(bf.BlowfishError):
+            policy.plan.range("day", [(wrong, None)])
+    with pytest.raises(bf.errors.ExpressionError, match="twice, or never"):
+        policy.plan.where("day < '2013-10-27 02:30'")

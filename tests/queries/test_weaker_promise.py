@@ -28,7 +28,7 @@ def test_what_is_exact_is_exact(rows):
         fresh = bf.protect(FRAME, POLICY, epsilon=5)
         with bf.testing.replay(seed):
             found = fresh.hist("ill", epsilon="0.05", strategy="single_prior", prior=["0.7", "0.3"])
-        assert list(found.columns) == ["count", "std", "exact"]
+        assert list(found.columns) == ["count", "std", "exact", "unshaped"]
         assert found["count"].sum() == 1000
         assert (found["std"] == 0).tolist() == found["exact"].tolist()
         if found["exact"].all():

@@ -36,7 +36,7 @@ def test_answers_with_little_noise(df):
     """At a large epsilon the answers are the matrix times the counts; a row of zeros is exactly 0."""
     found = df.blowfish.workload(MATRIX, "age", epsilon=500)
 
-    assert list(found.columns) == ["count", "std"]
+    assert list(found.columns) == ["count", "std", "unshaped"]
     assert found.index.tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(found["count"], MATRIX @ np.full(12, 25), atol=2)
     assert found["count"][2] == 0

@@ -19,6 +19,7 @@ from pandas_blowfish.policy.attribute import Attribute, Grid
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques, SecretGraph
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all
 
 FEW = 24  # values up to which each is drawn with its edges
 DRAWN = 40  # values up to which listed pairs are
@@ -34,7 +35,8 @@ def draw_column(
     attribute = policy.domain.select([name]).attributes[0]
     own, secret = secret_of(policy, name)
     kind, title = str(secret["secret"]), f"{name}: {describe_promise(policy, own)}"
-    beside = [("missing", kind != "public" and secret.get("missing") != "public")] * attribute.nullable
+    gone = f"missing: as {secret['missing']}" if has_stand_in(secret) else "missing"
+    beside = [(gone, joins_all(secret))] * attribute.nullable
     beside += [("absent", True)] * policy.presence
     if around is None and epsilon is None and len(own) == 1:
         axes = _graph(policy, attribute, kind, secret.get("groups"), beside, ax)

@@ -197,6 +197,7 @@ def _aside(axes: Any, beside: Sequence[tuple[str, bool]], rows: int) -> float:
         )
         axes.add_patch(box)
         words = f"{name}: one step from every value" if joined else f"{name}: distinguished from every value"
+        words = name if ":" in name else words
         given = {"rotation": 90, "ha": "center", "va": "center", "fontsize": "small"}
         axes.text(x + (ASIDE - 0.03) / 2, rows / 2, words, **given)
     return 1 - len(beside) * ASIDE

@@ -23,6 +23,7 @@ from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, matrix
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all, stand_in
 
 MOST = 4  # steps that are distinguished
 WHOLE = 60  # cells of a column that are always all drawn
@@ -79,7 +80,7 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
     windows: dict[str, tuple[int, int]] = {}
     for graph, (secret, _, drawn) in zip(graphs, blocks, strict=True):
         start |= _begin(graph, drawn, around or {})
-        windows |= _windows(graph, str(secret["secret"]), drawn, start)
+        windows |= _windows(graph, str(secret["secret"]), drawn, _solid(secret, drawn, start))
     if (size := math.prod(high - low for low, high in windows.values())) > LARGEST and len(blocks) < 2:
         raise DomainTooLargeError("the picture", size, LARGEST, fix="draw one of the columns.")
     every = {
@@ -88,8 +89,10 @@ def reach_of(policy: Policy, columns: Sequence[str], around: Mapping[str, Any] |
     }
     found = []
     for graph, (secret, own, drawn) in zip(graphs, blocks, strict=True):
-        steps = _steps(graph, secret, drawn, start, windows)
-        if _open(secret) and any(policy.domain[name].nullable for name in own):
+        steps = _steps(graph, secret, drawn, _solid(secret, drawn, start), windows)
+        if has_stand_in(secret):
+            _add_missing(policy, drawn[0], start, windows, steps)
+        if joins_all(secret) and any(policy.domain[name].nullable for name in own):
             steps = np.minimum(steps, 2)  # through a missing cell
         if len(blocks) > 1:
             steps = steps[_some(drawn[0], every, start, windows)]
@@ -112,9 +115,30 @@ def _combine(policy: Policy, found: Sequence[Floats]) -> Floats:
     return np.minimum(together, 2) if policy.presence else together  # through "absent"
 
 
-def _open(secret: Mapping[str, Any]) -> bool:
-    """Return whether a secret joins missing cells to all others."""
-    return secret["secret"] != "public" and secret.get("missing") != "public"
+def _solid(secret: Mapping[str, Any], drawn: list[Attribute], start: Mapping[str, int]) -> dict[str, int]:
+    """Return the cells to begin at, the stand-in for a missing one."""
+    likes = {a.name: stand_in(secret, a) for a in drawn if start[a.name] == a.cells}
+    return {**start, **{name: like for name, like in likes.items() if like is not None}}
+
+
+def _add_missing(
+    policy: Policy,
+    attribute: Attribute,
+    start: Mapping[str, int],
+    windows: Mapping[str, tuple[int, int]],
+    steps: Floats,
+) -> None:
+    """Enter the steps from or to a missing value that is like another: its own, and one between the two."""
+    graph = policy.graph.project([attribute.name]).blocks[0].graph
+    low, high = windows[attribute.name]
+    like = stand_in(policy.secrets[attribute.name,], attribute)
+    if start[attribute.name] == attribute.cells:
+        if like is not None and low <= like < high:
+            steps[like - low] = 1
+        steps[-1] = 0
+    else:
+        far = graph.distance(start[attribute.name], attribute.cells)
+        steps[-1] = far if math.isinf(far) else min(far, MOST + 1)
 
 
 def _graph(
@@ -182,7 +206,7 @@ def _steps(
     steps = np.full([n + a.nullable for n, a in zip(sizes, drawn, strict=True)], np.inf)
     solid = all(code < n for code, n in zip(origin, sizes, strict=True))
     values = tuple(slice(0, n) for n in sizes)
-    if _open(secret):
+    if joins_all(secret):
         steps[:] = 1  # from or to a missing cell
     if isinstance(graph, Explicit):
         if solid or _shape(graph, drawn) == [a.size for a in drawn]:

@@ -112,7 +112,7 @@ def finish(
         begin = end + (0.02 + 0.07 * number) * width
         _box(axes, begin, 0.05 * width, (0.0, 1.0), color if joined else "none")
         spots.append(begin + 0.025 * width)
-        words = name if joined else f"{name}: distinguished"
+        words = name if joined or ":" in name else f"{name}: distinguished"
         axes.text(spots[-1], 0.5, words, rotation=90, ha="center", va="center", fontsize="small")
     axes.set_xlim(low, spots[-1] + 0.03 * width if spots else end)
     within(axes.xaxis, end)

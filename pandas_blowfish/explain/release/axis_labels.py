@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.markup import cell_name
 
-LONGEST = 26  # letters of a name
+LONGEST = 26  # letters of a line of a name
+NARROW = 4  # letters of a line beneath an axis; where fewer fit, names are turned
 STEPS = [1, 2, 2.5, 5, 10]  # between ticks
 LINE, LETTER = 11.0, 5.8  # points that a line of names is high, and a letter wide, about
 
@@ -69,10 +71,13 @@ def numbers_of(values: Any) -> tuple[Floats, list[str] | None, bool]:
     return np.asarray(values, dtype=float), None, False
 
 
-def write_units(axis: Any, places: Places, label: str, *, many: bool = False) -> None:
+def write_units(
+    axis: Any, places: Places, label: str, *, many: bool = False, ticks: int = 8, share: float = 1.0
+) -> None:
     """Write numbers, dates or names along an axis, where the missing values are, and what it shows.
 
-    Of names as many are written as have room; `many` ones have no names at all.
+    Of names as many are written as have room, long ones in lines; `many` ones have no names at all. Numbers
+    and dates have about so many `ticks`. A legend beside the axis leaves it a `share` of its length.
     """
     from matplotlib import ticker
 
@@ -81,11 +86,13 @@ def write_units(axis: Any, places: Places, label: str, *, many: bool = False) ->
     axis.set_label_text(plain(label))
     if places.labels is not None:
         if not many:
-            _names(axis, places.labels)
+            _names(axis, places.labels, share)
         return
     wide = float((places.right - places.left).min(initial=np.inf)) >= 1
     locator: Any = (
-        dates.AutoDateLocator() if places.dates else ticker.MaxNLocator(8, steps=STEPS, integer=wide)
+        dates.AutoDateLocator(minticks=min(ticks, 5), maxticks=ticks)
+        if places.dates
+        else ticker.MaxNLocator(ticks, steps=STEPS, integer=wide)
     )
     if places.missing is None:
         form: Any = ticker.FuncFormatter(lambda value, _: number_of(value))
@@ -111,24 +118,47 @@ def number_of(value: float) -> str:
     return f"{value:,.10g}" if abs(value) >= 10_000 else f"{value:.10g}"
 
 
-def _names(axis: Any, labels: list[str]) -> None:
-    """Write names along an axis: at an angle where they are long, and only some where they are many."""
+def _names(axis: Any, labels: list[str], share: float) -> None:
+    """Write names along an axis: in lines, at an angle where they are long, only some where they are many."""
     box = axis.axes.get_window_extent()
     upright = axis.axis_name == "y"
-    room = float(box.height if upright else box.width) * 72 / axis.axes.figure.dpi  # in points
+    room = share * float(box.height if upright else box.width) * 72 / axis.axes.figure.dpi  # in points
     apart = max(-(-len(labels) * LINE // max(room, 1.0)), 1)
     at = np.arange(0, len(labels), int(apart))
-    names = [plain(_shortened(labels[place])) for place in at]
+    names, own = [labels[place] for place in at], room / max(len(at), 1)
+    letters, lines = int(own / LETTER) - 1, min(max(int(own / LINE), 1), 3)
     turned: dict[str, Any] = {}
-    if not upright and (sum(map(len, names)) + 2 * len(names)) * LETTER > room:
-        steep = len(names) * 2.2 * LINE > room
+    level = [textwrap.wrap(name, max(letters, 1), break_long_words=False) or [""] for name in names]
+    if upright:
+        text = [in_lines(name, LONGEST, lines) for name in names]
+    elif (sum(map(len, names)) + 2 * len(names)) * LETTER <= room:
+        text = names
+    elif letters >= NARROW and all(len(each) <= 3 and max(map(len, each)) <= letters for each in level):
+        text = ["\n".join(each) for each in level]
+    else:
+        long = max(map(len, names)) > LONGEST  # needs two lines, which lie close at an angle
+        steep = len(names) * (3.6 if long else 2.2) * LINE > room
+        text = [in_lines(name, LONGEST, lines if steep else 2) for name in names]
         turned = {"rotation": 90} if steep else {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-    axis.set_ticks(at, names, **turned)
+    axis.set_ticks(at, [plain(each) for each in text], **turned)
 
 
-def _shortened(name: str) -> str:
-    short = textwrap.shorten(name, LONGEST, placeholder="...")
-    return short if len(short) > 3 or len(name) <= 3 else f"{name[: LONGEST - 3]}..."
+def in_lines(name: str, letters: int, lines: int) -> str:
+    """Return a name in so many lines of so many letters at most; what does not fit is cut.
+
+    Examples:
+        >>> in_lines("furniture or household equipment", 16, 3).split(chr(10))
+        ['furniture or', 'household', 'equipment']
+        >>> in_lines("furniture or household equipment", 16, 1)
+        'furniture or...'
+    """
+    found = textwrap.wrap(name, letters)
+    if len(found) > lines:
+        short = textwrap.wrap(name, letters, max_lines=lines, placeholder="...")
+        found = (
+            short if short[-1] != "..." else [*found[: lines - 1], f"{found[lines - 1][: letters - 3]}..."]
+        )
+    return "\n".join(found)
 
 
 def plain(text: str) -> str:
@@ -138,16 +168,7 @@ def plain(text: str) -> str:
 
 def name_of(value: Any) -> str:
     """Return a cell's or a group's name as a label shows it."""
-    if isinstance(value, tuple):
-        return ", ".join(map(name_of, value))
-    if isinstance(value, pd.Interval):
-        begin, end = ("[" if value.closed_left else "("), ("]" if value.closed_right else ")")
-        return f"{begin}{name_of(value.left)}, {name_of(value.right)}{end}"
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return "missing"
-    if isinstance(value, pd.Timestamp):
-        return f"{value:%Y-%m-%d}" if value == value.normalize() else f"{value:%Y-%m-%d %H:%M}"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return cell_name(value)
 
 
 def _ends(known: pd.Index[Any]) -> tuple[Floats, Floats] | None:

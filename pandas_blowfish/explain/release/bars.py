@@ -2,75 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.explain.release.axis_labels import STEPS, Places, places_of, write_units
-from pandas_blowfish.explain.release.canvas import colors_of, ink
+from pandas_blowfish.explain.release.axis_labels import LETTER, Places, number_of, places_of, write_units
+from pandas_blowfish.explain.release.canvas import (
+    AROUND,
+    AT_BOUND,
+    TALLEST,
+    claim,
+    colors_of,
+    height_of,
+    ink,
+    mark_bounds,
+)
+from pandas_blowfish.explain.release.rows import LISTED, ROW, Fold, draw_rows
+from pandas_blowfish.explain.release.series import Series, words_of, write_counts
 
 MANY = 60  # bars beyond which steps are drawn
+UNEQUAL = 1.25  # times that one cell is as wide as another before areas, not heights, are counts
 TOLD = 6  # bars up to which counts are also written
 THIN = 4_000  # steps beyond which runs of cells are drawn from their least to their largest
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    """The answers of one group: which cells, the values, and the bounds where they are known."""
+def draw_counts(
+    axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *, new: bool = False, fold: Fold = None
+) -> str:
+    """Draw counts with error bars and return what the marks mean.
 
-    name: str
-    cells: NDArray[np.intp]
-    value: Floats
-    low: Floats
-    high: Floats
-
-    @property
-    def errors(self) -> Floats:
-        """Return how far each bar reaches down and up; NaN draws nothing."""
-        return np.maximum([self.value - self.low, self.high - self.value], 0.0)
-
-
-def draw_counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series]) -> None:
-    """Draw counts: bars with error bars, sideways for ranges; steps with a band where there are many.
+    Bars, sideways for ranges; steps with a band where there are many. Bars of unequal width are as wide as
+    their cells, and their area is the count. Many names are rows of their own.
 
     Args:
         axes: The matplotlib Axes to draw on.
         verb: What was released; ranges lie on their side, cumulative counts are always steps.
         cells: The cells, named by their column.
         series: The answers, group by group.
+        new: Whether the figure is ours, and may be made higher.
+        fold: Returns the count of several cells of a series, and where it lies; None where nobody knows.
     """
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    first = not axes.has_data()
-    many = verb == "cumhist" or len(cells) * len(series) > MANY
     places = places_of(cells, listed=verb in ("range", "count", "workload"))
     label = "" if cells.name is None else str(cells.name)
     if verb == "count" and not label:
         places = replace(places, labels=["rows"])
+    if places.labels is not None and len(cells) > LISTED and verb not in ("range", "workload", "cumhist"):
+        room = None if new else height_of(axes)
+        ordered = _ordered(cells)
+        if not ordered or len(cells) * ROW < (72 * TALLEST - AROUND if room is None else room):
+            asked: Any = {"ordered": ordered, "room": room, "fold": fold}
+            return draw_rows(axes, places.labels, series, label, "count", **asked)
+    many = verb == "cumhist" or len(cells) * len(series) > MANY
     if verb == "workload":
         label = "query"
     if verb == "range" and many:
         label = f"ranges of {label}, in the order asked"
-    sideways = verb == "range" and not many
-    for number, (one, color) in enumerate(zip(series, colors_of(axes, len(series)), strict=True)):
-        if many:
-            _steps(axes, places, one, color, filled=verb != "cumhist" and len(series) == 1)
-        else:
-            _bars(axes, places, one, color, (number, len(series)), sideways=sideways)
+    by, unit = _densities(places) if verb in ("hist", "marginal") else (None, "")
+    drawn = series if by is None else [one.times(by) for one in series]
+    first, sideways = not axes.has_data(), verb == "range" and not many
     along, across = (axes.yaxis, axes.xaxis) if sideways else (axes.xaxis, axes.yaxis)
-    write_units(along, places, label, many=verb == "range" and many)
-    across.set_major_locator(MaxNLocator(nbins=7, steps=STEPS))
-    across.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    across.set_label_text("count")
-    if not first:
-        return
-    if not many and len(series) == 1 and len(cells) <= TOLD:
-        _tell(axes, places, series[0], sideways=sideways)
-    if len(cells) == 1 and places.labels is not None:
+    claim(across, f"count per {unit} of {label}" if unit else "count")
+    note = _draw(axes, places, drawn, verb, many=many)
+    share = 0.8 if len(series) > 1 else 1.0
+    write_units(along, places, label, many=verb == "range" and many, share=share)
+    write_counts(across)
+    if first:
+        if not many and len(series) == 1 and len(cells) <= (TOLD if by is None else 2 * TOLD):
+            _tell(axes, places, drawn[0], series[0], sideways=sideways)
+        _limit(axes, places, drawn, sideways=sideways)
+    return note
+
+
+def _limit(axes: Any, places: Places, series: list[Series], *, sideways: bool) -> None:
+    """Let counts begin at 0 where none is below, a single bar be no wall, and ranges be read from the top."""
+    if len(places.left) == 1 and places.labels is not None:
         (axes.set_ylim if sideways else axes.set_xlim)(-1.5, 1.5)
     if min(float(np.nanmin([one.value, one.low])) for one in series) >= 0:
         _ = axes.set_xlim(left=0) if sideways else axes.set_ylim(bottom=0)
@@ -78,11 +86,51 @@ def draw_counts(axes: Any, verb: str, cells: pd.Index[Any], series: list[Series]
         axes.invert_yaxis()
 
 
+def _draw(axes: Any, places: Places, series: list[Series], verb: str, *, many: bool) -> str:
+    """Draw bars or steps and return what the marks mean."""
+    marked = False
+    for number, (one, color) in enumerate(zip(series, colors_of(axes, len(series)), strict=True)):
+        if many:
+            _steps(axes, places, one, color, filled=verb != "cumhist" and len(series) == 1)
+        else:
+            marked |= _bars(axes, places, one, color, (number, len(series)), sideways=verb == "range")
+    held = sum(int((one.sides < 0).sum()) for one in series) if many and verb != "cumhist" else 0
+    if held:
+        return f"; {held:,} of {sum(len(one.value) for one in series):,} held at a bound by noise"
+    return f"; {AT_BOUND}" if marked else ""
+
+
+def _ordered(cells: pd.Index[Any]) -> bool:
+    """Return whether cells have an order of their own: numbers, dates, bins, ordered categories."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return bool(cells.dtype.ordered)
+    return not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype))
+
+
+def _densities(places: Places) -> tuple[Floats | None, str]:
+    """Return what counts of unequal cells are multiplied by so that areas are to scale, and per what.
+
+    The narrowest cells keep their counts. Widths that differ a little, as those of months, are equal.
+    """
+    if places.labels is not None:
+        return None, ""
+    wide = places.right - places.left
+    known = wide if places.missing is None else wide[places.middle != places.missing]
+    least = float(known.min())
+    if known.max() <= UNEQUAL * least:
+        return None, ""
+    if not places.dates:
+        return least / wide, number_of(float(f"{least:.6g}"))
+    size, name = (least, "day") if least >= 1 else (least * 24, "hour")
+    return least / wide, f"{number_of(float(f'{size:.4g}'))} {name}{'s' * (size != 1)}"
+
+
 def _bars(
     axes: Any, places: Places, one: Series, color: Any, turn: tuple[int, int], *, sideways: bool
-) -> None:
+) -> bool:
     number, groups = turn
-    room = 0.86 * (places.right - places.left)[one.cells] / groups
+    wide = places.right - places.left
+    room = (wide - 0.14 * wide.min())[one.cells] / groups
     at = places.middle[one.cells] + (number - (groups - 1) / 2) * room
     draw = axes.barh if sideways else axes.bar
     draw(at, one.value, room, color=color, alpha=0.75, label=one.name)
@@ -91,32 +139,39 @@ def _bars(
         given = {"x": at, "y": one.value, "yerr": one.errors}
     cap = min(3.0, 90 / (groups * len(places.left)))
     axes.errorbar(**given, fmt="none", ecolor=ink(), elinewidth=1, capsize=cap, alpha=0.8)
+    x, y = (one.value, at) if sideways else (at, one.value)
+    return mark_bounds(axes, x, y, one.sides, color, sideways=sideways)
 
 
-def _tell(axes: Any, places: Places, one: Series, *, sideways: bool) -> None:
-    """Write each count at the end of its bar, give or take, so that short error bars are seen too."""
-    ends = np.where(one.value < 0, *(np.where(np.isnan(x), one.value, x) for x in (one.low, one.high)))
-    for at, end, value, error in zip(
-        places.middle[one.cells], ends, one.value, one.errors.max(axis=0), strict=True
-    ):
-        side = -1 if value < 0 else 1
+def _tell(axes: Any, places: Places, drawn: Series, one: Series, *, sideways: bool) -> None:
+    """Write each count at the end of its bar, with its error, so that short error bars are seen too."""
+    value, low, high = drawn.value, drawn.low, drawn.high
+    ends = np.where(value < 0, *(np.where(np.isnan(x), value, x) for x in (low, high)))
+    text = [words_of(*each, whole=True) for each in zip(one.value, one.low, one.high, strict=True)]
+    if not sideways and _crowded(axes, places, one, text):
+        text = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in text]
+    turned = not sideways and _crowded(axes, places, one, text)
+    if turned:
+        text = [each.replace("\n", " ") for each in text]
+    for at, end, words, count in zip(places.middle[one.cells], ends, text, value, strict=True):
+        side = -1 if count < 0 else 1
         place, by = ((end, at), (5 * side, 0)) if sideways else ((at, end), (0, 3 * side))
-        given = {"ha": "center", "va": "bottom" if side > 0 else "top"}
+        given: dict[str, Any] = {"ha": "center", "va": "bottom" if side > 0 else "top"}
         if sideways:
             given = {"ha": "left" if side > 0 else "right", "va": "center"}
-        axes.annotate(
-            about(value, error), place, by, textcoords="offset points", fontsize="small", alpha=0.8, **given
-        )
-    axes.margins(x=0.2) if sideways else axes.margins(y=0.1)
+        given |= {"rotation": 90} if turned else {}
+        axes.annotate(words, place, by, textcoords="offset points", fontsize="small", alpha=0.8, **given)
+    axes.margins(x=0.2) if sideways else axes.margins(y=0.3 if turned else 0.14)
 
 
-def about(value: float, error: float) -> str:
-    """Return a number, give or take an error that is rounded up, with the digits that make sense."""
-    if np.isnan(error) or error <= 0:
-        return f"{value:,.10g}"
-    digits = max(0, 1 - int(np.floor(np.log10(error))))
-    most = np.ceil(round(error * 10.0**digits, 6)) / 10.0**digits
-    return f"{value:,.{digits}f} \N{PLUS-MINUS SIGN} {most:,.{digits}f}"
+def _crowded(axes: Any, places: Places, one: Series, text: list[str]) -> bool:
+    """Return whether words over bars would run into each other."""
+    room = float(axes.get_window_extent().width) * 72 / axes.figure.dpi
+    span = float(places.right.max() - places.left.min())
+    at = places.middle[one.cells]
+    order = np.argsort(at)
+    width = np.array([max(map(len, each.split("\n"))) for each in text])[order] * 0.85 * LETTER
+    return bool((np.diff(at[order]) / span * room < (width[1:] + width[:-1]) / 2).any())
 
 
 def _steps(axes: Any, places: Places, one: Series, color: Any, *, filled: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.explain.release.axis_labels import LETTER, LINE, Places, places_of, write_units
-from pandas_blowfish.explain.release.bars import about
 from pandas_blowfish.explain.release.canvas import ink
+from pandas_blowfish.explain.release.series import words_of
 
 GID = "blowfish heat map"  # by which Axes that have one are known
 TOLD = 60  # cells up to which counts are written
@@ -73,15 +74,15 @@ def draw_heat(axes: Any, table: Table, note: str) -> str:
     bar.outline.set_visible(False)
     bar.set_label("count" if block[2] == 1 else f"count, mean of {block[2]:,} cells")
     _write(axes, across, upright, table)
-    error = np.fmax(table.high - table.value, table.value - table.low)
     holds = (table.low <= 0) & (table.high >= 0)
-    if cells <= TOLD and _tell(axes, drawn, (across, upright), table, error):
+    if cells <= TOLD and _tell(axes, drawn, (across, upright), table):
         return note
     if holds.any() and cells <= DOTTED:
         down, right = np.nonzero(holds)
         mark = min(3.0, 60 / max(table.value.shape))
         axes.plot(across.middle[right], upright.middle[down], ".", ms=mark, color=_on(drawn), alpha=0.7)
-        note += "; dotted: may be 0"
+        held = int(((table.value <= table.low) & (table.low == 0)).sum())
+        note += "; dotted: may be 0" + (f", {held:,} held there by noise" if held else "")
     return note
 
 
@@ -134,18 +135,18 @@ def _write(axes: Any, across: Places, upright: Places, table: Table) -> None:
         side.set_visible(False)
 
 
-def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table, error: Floats) -> bool:
+def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table) -> bool:
     """Write each count in its cell, and how wrong it is, if there is room, and return whether there was."""
-    across, upright = places
+    (across, upright), answers = places, (table.value, table.low, table.high)
     box, dots = axes.get_window_extent(), axes.figure.dpi / 72
     room = [
         float((each.right - each.left).min() / (each.right.max() - each.left.min())) * size / dots
         for each, size in ((across, box.width), (upright, box.height))
     ]
     where = np.argwhere(np.isfinite(table.value)).tolist()
-    text = [about(table.value[row, column], error[row, column]) for row, column in where]
+    text = [words_of(*(each[row, column] for each in answers), whole=True) for row, column in where]
     if max(map(len, text)) * LETTER > room[0]:
-        text = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in text]
+        text = [re.sub(r" (?=\N{PLUS-MINUS SIGN}|to )", "\n", each) for each in text]
     longest = max(len(line) for each in text for line in each.split("\n"))
     if longest * 0.85 * LETTER > room[0] or room[1] < 2 * LINE:
         return False

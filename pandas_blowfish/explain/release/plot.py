@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 
 from pandas_blowfish.books.receipt import TOTALS, number_text, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.explain.release.axis_labels import (
     Places,
     name_of,
@@ -20,11 +21,13 @@ from pandas_blowfish.explain.release.axis_labels import (
     plain,
     write_units,
 )
-from pandas_blowfish.explain.release.bars import MANY, TOLD, Series, draw_counts
-from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entitle, legend_of
+from pandas_blowfish.explain.release.bars import MANY, TOLD, draw_counts
+from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entitle, legend_of, stretch
 from pandas_blowfish.explain.release.heat import draw_heat, table_of
 from pandas_blowfish.explain.release.map import draw_clusters
 from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
+from pandas_blowfish.explain.release.rows import ROW
+from pandas_blowfish.explain.release.series import Series
 from pandas_blowfish.plan.scales import widest
 from pandas_blowfish.release import Facts, facts_of, interval, value_of
 
@@ -46,14 +49,50 @@ def plot(release: pd.DataFrame, *, ax: Any = None, level: Any = 0.95, columns: A
         columns: What to draw of it. Of a `kmeans`: the one or two coordinates, the first two by default. Of
             counts of two columns: both, the one along the bottom first. Of a `sum` or `mean`: some columns.
     """
+    axes = axes_of(ax)
+    try:
+        note = draw_release(release, axes, level, columns, new=ax is None)
+    except BlowfishError:
+        if ax is None:
+            discard(axes.figure)
+        raise
+    title, cost, footnote = title_of(release)
+    entitle(axes, title, f"{cost}, {note}", footnote)
+    return axes
+
+
+def title_of(release: pd.DataFrame) -> tuple[str, str, str]:
+    """Return the title of a release, which is its name, what it cost, and the call where that is no title."""
+    facts = facts_of(release)
+    dropped = r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?"
+    query = re.sub(dropped, "", str(facts.get("query")))
+    asked = f"{query}.{facts['derived']}" if "derived" in facts else query
+    name, cost = facts.get("name"), f"epsilon {number_text(facts.get('epsilon'))}"
+    if name:
+        return str(name), cost, asked
+    return asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}...", cost, ""
+
+
+def draw_release(
+    release: pd.DataFrame, axes: Any, level: Any, columns: Any = None, *, new: bool = False
+) -> str:
+    """Draw a release without its title and return a note on its errors and marks; see `plot`.
+
+    Args:
+        release: What a verb returned, or some of its rows.
+        axes: The matplotlib Axes to draw on.
+        level: The probability that each bar holds the true answer.
+        columns: What to draw of it.
+        new: Whether the figure is ours, and may be made higher.
+    """
     facts = facts_of(release)
     widest(level)  # refuses what is no probability
     with reading():
-        return _drawn(release, facts, ax, level, columns)
+        return _drawn(release, facts, axes, level, columns, new=new)
 
 
-def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: Any) -> Any:
-    """Draw a release by the facts of its receipt."""
+def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: Any, *, new: bool) -> str:
+    """Draw a release by the facts of its receipt and return the note."""
     verb = str(facts.get("verb"))
     shown = value_of(verb)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
@@ -61,16 +100,10 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
     crossed = _crossed(release, facts, verb)
     if columns is not None and verb != "kmeans":
         release = _choose(release, verb, columns, crossed=crossed)
-    axes = axes_of(ax)
     low, high, note = _bounds(release, level)
     if verb == "kmeans":
-        try:
-            draw_clusters(axes, release, facts, (low, high), columns)
-        except BlowfishError:
-            discard(axes, ax)
-            raise
-        _words(axes, facts, note)
-        return axes
+        draw_clusters(axes, release, facts, (low, high), columns)
+        return note
     values, ticks, dates = numbers_of(release[shown])
     if shown == "count" and len(release) > TOLD and np.isfinite(low).any():
         typical = float(np.nanmedian(np.fmax(high - values, values - low)))
@@ -83,24 +116,74 @@ def _drawn(release: pd.DataFrame, facts: Facts, ax: Any, level: Any, columns: An
         if isinstance(rows, pd.MultiIndex):
             rows = pd.Index([name_of(each) for each in rows], name=", ".join(map(str, rows.names)))
         table = table_of(rows, index.get_level_values(-1), values, low, high)
-        _words(axes, facts, draw_heat(axes, table, note))
-        return axes
+        if new:
+            stretch(axes, ROW * len(table.upright))
+        return draw_heat(axes, table, note)
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
+    ends = None if shown == "count" else _declared(release, facts, verb, dates=dates)
     series = [
-        Series(name, codes[part], values[part], low[part], high[part])
+        Series(
+            *(name, codes[part], values[part], low[part], high[part]),
+            bounds=None if ends is None else (ends[0][part], ends[1][part]),
+        )
         for name, part in zip(names, parts, strict=True)
     ]
+
+    def fold(number: int, cells: Ints) -> tuple[float, float, float]:
+        own = parts[number]
+        return _together(release.iloc[own[np.isin(codes[own], cells)]], facts, level)
+
     if verb == "quantile":
-        draw_quantiles(axes, np.asarray(cells, dtype=float), series)
+        note += draw_quantiles(axes, np.asarray(cells, dtype=float), series, _column(facts))
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
     elif shown == "value":
-        draw_totals(axes, cells, series, verb)
+        own = list(cells if cells.name == "column" else facts.get("total_columns") or [])
+        column = str(own[0]) if len(own) == 1 else ""
+        note += draw_totals(axes, cells, series, verb, column=column, dates=dates, new=new)
     else:
-        draw_counts(axes, verb, cells, series)
-    if len(series) > 1:
+        note += draw_counts(axes, verb, cells, series, new=new, fold=fold)
+    if len(series) > 1 and not axes.child_axes:
         legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
-    _words(axes, facts, note)
-    return axes
+    return note
+
+
+def _declared(release: pd.DataFrame, facts: Facts, verb: str, *, dates: bool) -> tuple[Floats, Floats]:
+    """Return the least and the largest that each quantile or mean can be, NaN where none is held there."""
+    found = np.full((2, len(release)), np.nan)
+    if verb not in ("quantile", "mean") or dates or not facts["post"]:
+        return found[0], found[1]
+    last = release.index.get_level_values(-1)
+    for end, key, inside in ((0, "smallest_value", 1), (1, "largest_value", -1)):
+        if verb == "quantile":
+            stated = facts.get(key)
+            found[end] = stated if isinstance(stated, (int, float)) else np.nan
+            continue
+        columns, edges, rounding = facts["total_columns"], facts[key], facts["column_rounding"]
+        for column, edge, half in zip(columns, edges, rounding, strict=True):
+            own = np.asarray(last == column) if last.name == "column" else np.ones(len(release), dtype=bool)
+            if edge is not None:  # values are added up as the middles of their cells
+                found[end][own] = float(Fraction(edge) + inside * Fraction(half))
+    return found[0], found[1]
+
+
+def _together(release: pd.DataFrame, facts: Facts, level: Any) -> tuple[float, float, float]:
+    """Return the count of several cells together, and an interval that holds it at this level.
+
+    Of estimates with a noise each the errors add up as those do; else each cell's interval is so wide that
+    all hold at once.
+    """
+    count, many = release["count"], len(release)
+    free = release["unshaped"] if "unshaped" in release else None if facts["post"] else count
+    if free is not None and facts["proof"] == "identity":
+        value = float(free.sum())
+        error = float(widest(level)) * float(np.sqrt((release["std"] ** 2).sum()))
+        return value, max(value - error, 0.0) if facts["post"] else value - error, value + error
+    value = float(count.sum())
+    try:
+        bounds = interval(release, 1 - (1 - float(level)) / many)
+    except FrameError:
+        return value, np.nan, np.nan
+    return value, float(bounds["low"].sum()), float(bounds["high"].sum())
 
 
 def _choose(release: pd.DataFrame, verb: str, columns: Any, *, crossed: bool) -> pd.DataFrame:
@@ -196,13 +279,3 @@ def _column(facts: Facts) -> str:
     call = str(facts.get("query"))
     asked = re.search(r"(?:hist|quantile)\((?:\[[^\]]*, |\[)?('[^']*'|\"[^\"]*\")\]?, ", call)
     return asked[1][1:-1] if asked else "value"
-
-
-def _words(axes: Any, facts: Facts, note: str) -> None:
-    """Write the question as the title, and beneath it what it cost and what the bars are."""
-    query = re.sub(
-        r", (strategy|epsilon)='[^']*'|\b(strategy|epsilon)='[^']*'(, )?", "", str(facts.get("query"))
-    )
-    asked = f"{query}.{facts['derived']}" if "derived" in facts else query
-    shown = asked if len(asked) <= WIDE else f"{asked[: WIDE - 3]}..."
-    entitle(axes, shown, f"epsilon {number_text(facts.get('epsilon'))}, {note}")

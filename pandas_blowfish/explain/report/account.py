@@ -312,7 +312,7 @@ def _with_given(release: Shown, own: list[tuple[str, pd.DataFrame, str, bool]]) 
             release, frames=tuple((name, table) for name, table, _, _ in own), why="", checked=text
         )
     tables = [table for _, table in release.frames]
-    if all(any(table.equals(each) for each in tables) for _, table, _, _ in own):
+    if all(any(_same(table, each) for each in tables) for _, table, _, _ in own):
         return replace(release, checked=f"{text}, and its numbers are those that the ledger keeps")
     if any("derived" in receipt_of(table) for _, table, _, _ in own):
         return replace(
@@ -322,6 +322,18 @@ def _with_given(release: Shown, own: list[tuple[str, pd.DataFrame, str, bool]]) 
         ", but its numbers are not those that the ledger keeps, which are shown (some of them, or changed?)"
     )
     return replace(release, checked=text, agrees=False)
+
+
+def _same(table: pd.DataFrame, stored: pd.DataFrame) -> bool:
+    """Return whether two tables hold the same numbers, the levels of their columns in any order."""
+    names: list[Any] = list(table.index.names)
+    if (
+        len(set(names)) == len(names) > 1
+        and names != stored.index.names
+        and {*names} == {*stored.index.names}
+    ):
+        stored = stored.reorder_levels(names).reindex(table.index)
+    return table.equals(stored)
 
 
 def _first(error: BlowfishError) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pandas_blowfish.explain.report.number_table import embed_file, plain_table
 from pandas_blowfish.explain.report.promise import Example, examples, left_out
 from pandas_blowfish.explain.report.timeline import timeline
-from pandas_blowfish.markup import Html, decimal, element, join, one_line, share
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, share, show_call
 from pandas_blowfish.policy.describe import describe_secrets, neighbours_of
 from pandas_blowfish.policy.odds import Odds
 from pandas_blowfish.policy.policy import Policy
@@ -188,7 +187,7 @@ def budget(account: Account) -> Html:
 
 
 def _entry(line: Line) -> tuple[object, ...]:
-    text = (KINDS.get(line.kind, line.kind), line.name, shorten_query(line.query), line.reason)
+    text = (KINDS.get(line.kind, line.kind), line.name, show_call(line.query or ""), line.reason)
     what = ": ".join(str(each) for each in text if each)
     costs = _money(line.epsilon)
     if line.kind == "charge" and line.now != line.epsilon:
@@ -205,11 +204,6 @@ def _money(value: Fraction | None) -> str:
 def when(time: str) -> Html:
     """Return a time of the ledger as it is read."""
     return element("time", one_line(time[:19].replace("T", " "), 40), datetime=one_line(time, 40))
-
-
-def shorten_query(query: object) -> str:
-    """Return a query without what goes without saying: that the strategy was left to the planner."""
-    return re.sub(r"(, )?strategy='auto'(?(1)|(, )?)", "", str(query or ""))
 
 
 def _csv(lines: tuple[Line, ...]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pandas_blowfish.books.receipt import number_text
-from pandas_blowfish.explain.report.chapters import shorten_query, when
+from pandas_blowfish.books.receipt import number_text, show_facts, translate
+from pandas_blowfish.explain.report.chapters import when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
-from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe
+from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe, show_call
 from pandas_blowfish.release import Receipt, receipt_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _article(release: Shown, number: int, room: Room) -> Html:
     receipts = [receipt_of(table) for _, table in release.frames]
     line = release.line
     title = one_line(
-        (line.name or shorten_query(line.query)) if line else shorten_query(receipts[0].get("query")), 120
+        (line.name or show_call(line.query)) if line else show_call(receipts[0].get("query")), 120
     )
     key = f"entry-{line.id}" if line else f"given-{number}"
     parts = [element("h3", title, id=f"{key}-title"), _facts(release, receipts)]
@@ -85,20 +85,18 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
     """Return what was asked, what it cost, and how it was made noisy."""
     line, receipt = release.line, receipts[0] if receipts else Receipt()
     stated: dict[str, Any] = {
-        "question": element("code", one_line(line.query if line else receipt.get("query"), 600)),
+        "question": element("code", one_line(show_call(line.query if line else receipt.get("query")), 600)),
         "when (UTC)": when(line.time if line else str(receipt.get("time"))),
         "cost": _cost(line, receipt),
         "measured": _measured(line, receipt),
         "checked before the charge": line.checked if line else receipt.get("checked"),
     }
-    if receipt.get("expected_squared_error") is not None:
-        error = float(receipt["expected_squared_error"]) ** 0.5
-        kind = (
-            "exact"
-            if error == 0
-            else f"give or take {error:,.4g} (root mean squared, before answers were shaped)"
+    error = show_facts(translate(receipt)).get("typical_error")
+    if error is not None:
+        exact = receipt["expected_squared_error"] == 0
+        stated["typical error"] = (
+            "exact" if exact else f"{error} (root mean squared, before answers were shaped)"
         )
-        stated["typical error"] = kind
     if receipt.get("guarantee"):
         stated["promise"] = " ".join(map(str, receipt["guarantee"]))
     if line is not None:
@@ -137,15 +135,20 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
         return ""
     if str(scale) == "0":
         return "exactly, without noise"
+    shown = show_facts(translate(receipt))
+    if "lattice" in shown:
+        text = f"{strategy}: discrete Laplace noise of scale {shown['scale']}"
+        return f"{text}, for a sensitivity of {shown['sensitivity']} ({shown['lattice']})"
+    steps = ", both in steps of what is added up" if strategy == "total" else ""
     return (
         f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
-        f"for a sensitivity of {number_text(sensitivity)}"
+        f"for a sensitivity of {number_text(sensitivity)}{steps}"
     )
 
 
 def _table(name: str, table: pd.DataFrame, receipt: Receipt, key: str, room: Room) -> Html:
     """Return one table of a release: its picture, then its numbers, folded."""
-    title = one_line(name or receipt.get("name") or shorten_query(receipt.get("query")), 80)
+    title = one_line(name or receipt.get("name") or show_call(receipt.get("query")), 80)
     picture = element("figure", figure_of(table, key), *([element("figcaption", title)] if name else []))
     numbers = join(numbers_table(table, receipt, title), numbers_file(table, f"{key}.csv"))
     folded = element("details", element("summary", f"The numbers of {title}"), numbers)

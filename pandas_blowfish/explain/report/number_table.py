@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.markup import Html, element, join, one_line, safe
-from pandas_blowfish.release import Receipt, interval, value_of
+from pandas_blowfish.markup import Html, element, join, one_line, read_numbers, safe
+from pandas_blowfish.release import UNSHAPED, Receipt, interval, value_of
 from pandas_blowfish.spreadsheet import write_csv
 
 ROWS = 100  # of a table that are shown
@@ -19,7 +19,7 @@ FILED = 4_000  # rows up to which all are put into the page as a file
 LETTERS = 120_000  # of such a file
 HELD = "holds the true answer with 95% probability"
 HOLDS = {  # what intervals of some verbs are, where they are less than that
-    "quantile": "is where it lies roughly, at 95%: released errors around the released value",
+    "quantile": "holds the whole cell of the true answer with 95% probability",
     "kmeans": "is its 95% interval as far as noise in whole bins goes: what the borders cut is left out",
 }
 
@@ -36,16 +36,14 @@ def with_bounds(release: pd.DataFrame) -> pd.DataFrame:
 
 def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
     """Return the first rows of a release as a table."""
-    head = with_bounds(release.head(ROWS))
-    labels = [str(name) if name is not None else "" for name in head.index.names]
-    header = [element("th", safe(name, 60) or "", scope="col") for name in labels]
-    header += [element("th", safe(name, 60), scope="col", class_="number") for name in head.columns]
-    columns = [head[name].tolist() for name in head.columns]
+    head = with_bounds(release.head(ROWS)).drop(columns=UNSHAPED, errors="ignore")  # for later questions
+    shown, labels = read_numbers(head), head.index.nlevels
+    header = [element("th", safe(name, 60) or "", scope="col") for name in shown.columns[:labels]]
+    header += [element("th", safe(name, 60), scope="col", class_="number") for name in shown.columns[labels:]]
     rows = []
-    for at, key in enumerate(head.index.tolist()):
-        keys = key if isinstance(key, tuple) else (key,)
-        cells = [element("th", one_line(_label(each), 60), scope="row") for each in keys]
-        cells += [element("td", _shown(column[at]), class_="number") for column in columns]
+    for row in shown.itertuples(index=False, name=None):
+        cells = [element("th", one_line(each, 60), scope="row") for each in row[:labels]]
+        cells += [element("td", one_line(each, 60), class_="number") for each in row[labels:]]
         rows.append(element("tr", *cells))
     more = f" (the first {ROWS:,} of {len(release):,})" if len(release) > ROWS else ""
     caption = element("caption", one_line(f"{title}{more}", 160))
@@ -110,14 +108,3 @@ def plain_table(
     named = element("caption", caption)
     table = element("table", named, element("thead", element("tr", *head)), element("tbody", *body))
     return scrollable(table, caption)
-
-
-def _label(value: Any) -> str:
-    return "missing" if value is None or value != value else str(value)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        whole = 1e5 <= abs(value) < 1e15
-        return "not known" if value != value else f"{value:,.0f}" if whole else f"{value:,.6g}"
-    return _label(value) if isinstance(value, str) or value is None else one_line(value, 60)

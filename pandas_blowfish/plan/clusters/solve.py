@@ -46,7 +46,8 @@ def order_clusters(space: Space, lots: list[GroupClusters]) -> Clustered:
         centres.append(without_dust(space.original(inside), 1e-12))
         sizes.append(without_dust(lot.sizes[order]))
         spread.append(np.sqrt(np.maximum(lot.variances[order], 0.0)))
-    return Clustered(np.concatenate(sizes), (0.0, 0.0), None, np.concatenate(centres), np.concatenate(spread))
+    listed = np.concatenate(sizes)
+    return Clustered(listed, listed, None, np.concatenate(centres), np.concatenate(spread))
 
 
 def shape_sizes(sizes: Floats, post: bool | str) -> Floats:

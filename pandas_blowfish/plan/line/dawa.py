@@ -19,7 +19,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import BUCKETS
+from pandas_blowfish.plan.protocol import BUCKETS, ESTIMATE
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.graph.records import RecordGraph
 
@@ -116,6 +116,14 @@ class Dawa(Tree):
             return self.scales
         both = 1 / (2 / self.partition_scale + 1 / self.bucket_scale)
         return Scales([both, Fraction(0)], self.scales.codes)
+
+    @property
+    def noise_terms(self) -> str:
+        return ESTIMATE
+
+    @property
+    def covariance(self) -> None:
+        """Return None: how wrong sums are depends on the rows."""
 
     def estimate(self, noisy: NDArray[Any], exact: Floats) -> Floats:
         """Return the cumulative counts when each bucket's total is distributed evenly among its sums."""

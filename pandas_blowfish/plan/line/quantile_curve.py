@@ -1,18 +1,26 @@
-"""Quantiles read off cumulative counts, with how far the noise may have moved them. Never sees rows."""
+"""Quantiles read off cumulative counts, their errors and intervals of whole cells. Never sees rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.scales import widest
 
 STEPS = tuple(quarters / 4 for quarters in range(4, 15))  # standard errors that bands are tried with
+LEVELS = tuple(
+    Fraction(level)
+    for level in ("0.5", "0.68", "0.8", "0.9", "0.95", "0.98", "0.99", "0.995", "0.999", "0.9999")
+)
+WINDOWS = ((1, Fraction(9, 10)), (64, Fraction(1, 10)))  # positions whose mean is tested, share of the doubt
+PARTS = {"lower": 0.0, "midpoint": 0.5, "higher": 1.0}  # of a cell, instead of a linear one
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,47 +80,151 @@ class Axis:
             return pd.Categorical.from_codes(codes, self.cells.categories, bool(self.cells.ordered))
         return places
 
+    def ends_of(self, first: Ints, last: Ints) -> tuple[list[Any], list[Any]]:
+        """Return where runs of cells begin and end, within the declared bounds: instants as nanoseconds."""
+        ends: Any = (self.low[first], _top(self, last))
+        cells: Any = self.cells
+        edges = (cells.left, cells.right) if isinstance(cells, pd.IntervalIndex) else (cells, cells)
+        if isinstance(edges[0], pd.DatetimeIndex):  # floats do not hold nanoseconds
+            ends = [each.as_unit("ns").asi8[at] for each, at in zip(edges, (first, last), strict=True)]
+        ends = np.clip(ends, *self.ends)
+        return ends[0].tolist(), ends[1].tolist()
+
     def distance(self, lengths: Floats) -> Any:
         """Return lengths along the axis in the column's own units: time spans for instants."""
         kind = self.cells.left if isinstance(self.cells, pd.IntervalIndex) else self.cells
         return pd.to_timedelta(lengths, unit="ns") if isinstance(kind, pd.DatetimeIndex) else lengths
 
 
-def quantiles(positions: Floats, spread: Floats, axis: Axis, q: Floats) -> tuple[Any, Any]:
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Cumulative counts with their errors.
+
+    Attributes:
+        positions: The unbiased ones, lines x (cells + 1).
+        rising: The same, made to rise: what values are read off.
+        spread: Their standard errors.
+        rest: Those of the counts after each position; None where only bounds are known.
+        together: Whether errors of cumulative counts have no covariance below 0.
+        rounding: How much wider whole noise may be than its standard error, 1 or more.
+    """
+
+    positions: Floats
+    rising: Floats
+    spread: Floats
+    rest: Floats | None = None
+    together: bool = False
+    rounding: float = 1.0
+
+    def errors(self, line: int, q: float) -> Floats:
+        """Return the standard errors of positions less the share q of the last one: exact, or at most these.
+
+        With V of the counts before a position, W of those after it and T of all of them the variance is
+        (1 - q) V + q W - q (1 - q) T, as T is V + W and twice their covariance.
+        """
+        own = np.nan_to_num(self.spread[line])
+        if self.rest is not None:
+            found = (1 - q) * own**2 + q * self.rest[line] ** 2 - q * (1 - q) * own[-1] ** 2
+            return np.sqrt(np.where(found > 1e-9 * own.max() ** 2 + 1e-60, found, 0.0))
+        return np.asarray(np.hypot(own, q * own[-1]) if self.together else own + q * own[-1])
+
+
+def quantiles(curves: Curves, axis: Axis, q: Floats, inside: str = "linear") -> tuple[Any, Any]:
     """Return the values where a share q of each line's rows is reached, and their standard errors.
 
-    The value is that of the first cell whose cumulative count reaches q of the total, linear inside bins.
-    Its error is how far it may be off a standard error of the counts: at worst, among bands of up to four
-    standard errors around the curve, read off at the same height in the same way; NaN where the counts' own
-    is not known.
+    The value is that of the first cell whose cumulative count reaches q of the total, linear inside bins or
+    always the same part of them. Its error has two parts. One is how far it may be off a standard error of
+    the counts: at worst, among bands of up to four standard errors around the curve, read off at the same
+    height; NaN where the counts' own is not known. The other is the width of the cell over sqrt(12), as where
+    rows lie inside it is not known.
 
     Args:
-        positions: Cumulative counts that never fall, lines x (cells + 1).
-        spread: Their standard errors, lines x (cells + 1).
+        curves: Cumulative counts, lines x (cells + 1).
         axis: The cells.
         q: Shares between 0 and 1.
+        inside: "linear", "lower", "midpoint" or "higher".
 
     Examples:
-        >>> cells = Axis.of(pd.Index([10, 20, 30]))
-        >>> found = quantiles(np.array([[0.0, 1.0, 3.0, 4.0]]), np.zeros((1, 4)), cells, np.array([0.5]))
-        >>> found[0].tolist()
+        >>> cells, counts = Axis.of(pd.Index([10, 20, 30])), np.array([[0.0, 1.0, 3.0, 4.0]])
+        >>> quantiles(Curves(counts, counts, 0 * counts), cells, np.array([0.5]))[0].tolist()
         [20.0]
     """
-    goals = positions[:, -1:] * q
-    places, cell = _places(positions, axis, goals)
+    goals = curves.rising[:, -1:] * q
+    places, cell = _places(curves.rising, axis, goals)
     std = np.zeros(places.shape)
-    for line in range(len(positions)):
-        known = np.nan_to_num(spread[line])
-        # bands of so many standard errors, the total's own share included; none around an exact curve
-        for many in STEPS if known.any() else ():
-            wide = many * (known[:, None] + known[-1] * q)
-            ends = (_crossed(positions[line][:, None] + sign * wide, goals[line], axis) for sign in (1, -1))
+    for line, rising in enumerate(curves.rising):
+        errors = np.stack([curves.errors(line, share) for share in q], axis=1)
+        for many in STEPS if errors.any() else ():
+            ends = (_crossed(rising[:, None] + sign * many * errors, goals[line], axis) for sign in (1, -1))
             moved = np.maximum.reduce([np.abs(end - places[line]) for end in ends])
             std[line] = np.fmax(std[line], moved / many)
-    if isinstance(axis.cells, pd.CategoricalIndex):
-        std = np.full(std.shape, np.nan)  # categories have no distances
-    std = np.where(np.isnan(spread).any(axis=1, keepdims=True), np.nan, std)
+    wide = np.where(_top(axis, cell) > axis.low[cell], (axis.high - axis.low)[cell], 0.0)
+    std = np.hypot(std, wide / np.sqrt(12))
+    if inside != "linear":
+        places = places * 0 + _inside(axis, cell, np.full(cell.shape, PARTS[inside]))
+    known = ~np.isnan(curves.spread).any(axis=1, keepdims=True) & ~np.isnan(places)
+    known &= not isinstance(axis.cells, pd.CategoricalIndex)  # which have no distances
+    std = np.where(known, std, np.nan)
     return axis.value(places.ravel(), cell.ravel()), axis.distance(std.ravel())
+
+
+def cell_bounds(curves: Curves, axis: Axis, q: Floats) -> tuple[Ints, Ints]:
+    """Return the first and the last cell in which each quantile may lie, answers x `LEVELS`; -1 for none.
+
+    Proof note:
+        Requires: unbiased positions whose errors are sums of Laplace noises, with standard errors of at most
+                  `Curves.errors`; a share q that does not depend on them.
+        Ensures:  each pair, by itself, holds the cell of the quantile with at least its level's probability.
+        Because:  let D be the true positions less q of the last one: they rise, and the quantile's cell c is
+                  the first with D[c + 1] >= 0, so D <= 0 up to c and D >= 0 after it. A cell is left out only
+                  if the mean of D over the positions up to it, of one or of 64, comes out above t errors of
+                  it, or that of those after it below -t errors; errors of means are at most means of errors.
+                  For c each has `widest` at its share of the doubt, half on a side, and the shares add up
+                  to 1. Other cells need no test: the pair encloses all that are not left out.
+        Checked:  tests/plan/line/test_quantile_curve.py::test_cells_are_covered_whatever_the_curve
+    """
+    steps = [[widest(1 - (1 - level) * share) for level in LEVELS] for _, share in WINDOWS]
+    _, cells = _places(curves.rising, axis, curves.rising[:, -1:] * q)
+    bounds = np.full((2, cells.size, len(LEVELS)), -1, dtype=np.int64)
+    for line, positions in enumerate(curves.positions):
+        for number, share in enumerate(q.tolist()):
+            errors, cell = curves.errors(line, share), cells[line, number]
+            if not errors.any():  # an exact curve
+                bounds[:, line * len(q) + number] = cell if positions[-1] > 1e-6 else -1
+                continue
+            above = positions - share * positions[-1]
+            last = _passed(above, errors, curves.rounding, steps)
+            first = len(above) - 2 - _passed(-above[::-1], errors[::-1], curves.rounding, steps)
+            ends = (np.minimum(np.minimum(first, last), cell), np.maximum(np.maximum(first, last), cell))
+            bounds[:, line * len(q) + number] = ends
+    return bounds[0], bounds[1]
+
+
+def _passed(above: Floats, errors: Floats, rounding: float, steps: list[list[float]]) -> Ints:
+    """Return for each level the last position, the end left out, that may lie at or below 0."""
+    dust = 1e-9 * max(float(np.abs(above).max()), 1.0)
+    means = [(_means(above, window), _means(errors, window)) for window, _ in WINDOWS]
+    found, last = np.zeros(len(LEVELS), dtype=np.int64), len(LEVELS) - 1
+    begin, end = 0, len(above) - 1
+    for level in (last, *range(last)):  # the highest leaves few positions for the others
+        out = np.zeros(end - begin, dtype=bool)
+        for (mean, error), many in zip(means, steps, strict=True):
+            wide = error[begin:end]
+            room = many[level] * rounding * wide + (wide > 0) + dust  # whole noise is off by one at most
+            out |= mean[begin:end] > room
+        found[level] = begin + np.flatnonzero(~out).max(initial=0)  # nothing lies before the first cell
+        begin, end = (begin, found[level] + 1) if level == last else (found[level], end)
+    return found
+
+
+def _means(values: Floats, window: int) -> Floats:
+    """Return the mean of each value and as many before it as a window holds."""
+    if window == 1:
+        return values
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    at = np.arange(1, len(sums))
+    start = np.maximum(at - window, 0)
+    return np.asarray((sums[at] - sums[start]) / (at - start))
 
 
 def _crossed(curves: Floats, goals: Floats, axis: Axis) -> Floats:

@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.dawa import Dawa
+from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
@@ -66,7 +67,7 @@ class RunsBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
-STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Dawa]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Dawa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,27 +233,7 @@ class Spans(Question):
             each = np.maximum(spread.prefixes(), 0.0)
             each[spread.nest.segments.end - 1] = 0.0
             return each[None]
-        starts, stops = self.ends
-        if (stops == starts).any():  # of nothing
-            some = stops > starts
-            inner = self.only(starts[some], stops[some])._by_line(spread)
-            found = np.zeros((len(inner), len(starts)))
-            found[:, some] = inner
-            return found
-        ranged, cuts = spread.ranges(starts, stops), spread.cuts()
-        line = spread.nest.line
-        if not line.open:  # from one segment's edge to another's everything is exact
-            known = np.append(line.starts, self.size)
-            exact = np.isin(starts, known) & np.isin(stops, known)
-            return np.where(exact, 0.0, np.maximum(ranged.base, 0.0))[None]
-        if (cuts == cuts[:1]).all():
-            cuts = cuts[:1]
-        before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
-        last, after = ranged.last, np.minimum(ranged.first + 1, ranged.last)
-        less = ranged.low**2 * cuts[:, ranged.first] + ranged.high**2 * cuts[:, last]
-        less += np.where(ranged.first == last, 0.0, before[:, last] - before[:, after])
-        left = ranged.base - less
-        return np.where(left > 1e-12 * ranged.base, left, 0.0)
+        return spread.by_line(*self.ends)
 
     def mean_variance(self, spread: Spread) -> float:
         """Return the mean variance of the answers; in linear time for every range, too."""

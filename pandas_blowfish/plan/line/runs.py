@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph, wider_line
-from pandas_blowfish.plan.line.least_squares import estimate
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
-from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.line.variance import Spread, estimate
 from pandas_blowfish.plan.loss import EXACT, WorstCase
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import spread_runs
 from pandas_blowfish.plan.scales import Scales, fit_scales, row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts, stays_exact
@@ -159,6 +159,18 @@ class Nested(LineStrategy):
         totals = flat.reshape(self.line.groups, -1)[:, :: -1 if self.layout.mirrored else 1]
         rows = noisy.astype(np.float64)
         return estimate(self.nest, self.family_variances, rows, totals, exact[alone:])
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are sums of whole noises, where nothing but prefix sums is measured."""
+        return SUM if self.nest.families == ["prefix"] and not self.line.exact.totals else ESTIMATE
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return the runs, their scales and what is exact, from which errors of ranges follow."""
+        from pandas_blowfish.plan.shape.covariance import describe_runs  # here: it reads strategies
+
+        return describe_runs(self)
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return the loss over a graph that holds the edges of the line: by runs, or pair by pair."""

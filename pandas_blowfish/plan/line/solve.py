@@ -17,7 +17,7 @@ from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.shape.system import System
 
 LONG = 1 << 16  # positions beyond which the monotone fit weighs all the same
@@ -102,18 +102,25 @@ def solve_lines(measurement: LineStrategy, values: Ints, post: bool | str, given
     noisy = _pinned(measurement.line, measurement.positions(values))
     most = None if measurement.line.open else float(noisy[:, -1].max())
     families = given.over(measurement.tally) if given else []
-    if not post and not families:
-        return Solved(asked.answers(noisy), (0.0, 0.0), most)
+    best, shown = noisy, noisy
     if families:
-        answers = without_dust(asked.answers(_agreed(measurement, noisy, families, positive=bool(post))))
-    else:
-        answers = asked.answers(_shaped(measurement, noisy))
-    answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
-    return moved_from(asked.answers(noisy), answers, most)
+        best, shown = _agreed(measurement, noisy, families, positive=bool(post))
+    elif post:
+        shown = _shaped(measurement, noisy)
+    answers = asked.answers(shown)
+    if families or post:
+        answers = without_dust(answers) if families else answers
+        answers[np.abs(answers) < 1e-9] = 0.0  # what cumulative sums leave of nothing
+    return Solved(answers, answers if shown is best else asked.answers(best), most)
 
 
-def _agreed(measurement: LineStrategy, noisy: Floats, families: list[Family], *, positive: bool) -> Floats:
-    """Return cumulative counts that agree with known sums of atoms, and perhaps never fall."""
+def _agreed(
+    measurement: LineStrategy, noisy: Floats, families: list[Family], *, positive: bool
+) -> tuple[Floats, Floats]:
+    """Return unbiased cumulative counts, and those that agree with known sums and perhaps never fall.
+
+    The unbiased ones agree with what is known as far as that makes none of them vary more.
+    """
     known = [*families, _exact(measurement, noisy)]
     found = condition_on(measurement, noisy, System.build(known, noisy[:, 1:].size))
     positions, left = (noisy, None) if found is None else found
@@ -123,7 +130,10 @@ def _agreed(measurement: LineStrategy, noisy: Floats, families: list[Family], *,
         spread = np.diff(positions, axis=1).ravel()
         spread += max(1.0, float(spread.mean()))  # large counts move more, and small ones too
     counts = agree(np.diff(positions, axis=1).ravel(), known, positive=positive, spread=spread)
-    return np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+    shown = np.pad(np.cumsum(counts.reshape(len(noisy), -1), axis=1), ((0, 0), (1, 0)))
+    if found is None:
+        return noisy, shown
+    return (found[0] if positive else shown), shown
 
 
 def _pinned(line: LineGraph, positions: Floats) -> Floats:
@@ -164,10 +174,24 @@ def _shaped(measurement: LineStrategy, positions: Floats, left: Floats | None = 
     elif not measurement.is_even and line.size <= LONG:
         every = Spans(measurement.tally, "prefixes", (line.starts, line.starts), measurement.asked.labels)
         weights = np.append(1.0, _inverted(measurement.range_variances(every)[: line.size]))
-    alone = line.exact.alone.reshape(line.groups, -1)
-    return _agreeing(
-        line.exact.total_of, monotone(positions, line.starts, alone, weights), positions, line.starts
-    )
+    return _agreeing(line.exact.total_of, _rising(line, positions, weights), positions, line.starts)
+
+
+def _rising(line: LineGraph, positions: Floats, weights: Floats | None) -> Floats:
+    """Return cumulative counts that never fall; segments without an exact total are fitted together.
+
+    Made non-negative one by one, many of them would add up to far more than was measured.
+    """
+    alone, shared = (each.reshape(line.groups, -1) for each in (line.exact.alone, line.exact.total_of >= 0))
+    known = alone | shared
+    begins = np.ones(known.shape, dtype=bool)
+    begins[:, 1:] = known[:, 1:] | known[:, :-1]
+    found = np.zeros_like(positions)
+    for pattern in np.unique(begins, axis=0):
+        rows = np.flatnonzero((begins == pattern).all(axis=1))
+        own = weights[rows] if weights is not None and weights.ndim > 1 else weights
+        found[rows] = monotone(positions[rows], line.starts[pattern], alone[rows][:, pattern], own)
+    return found
 
 
 def _inverted(spread: Floats) -> Floats:

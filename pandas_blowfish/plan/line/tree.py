@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph
-from pandas_blowfish.plan.line.least_squares import find_corrections
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
+from pandas_blowfish.plan.line.variance import find_corrections
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import shift_rows
 from pandas_blowfish.plan.scales import Scales, row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
@@ -169,7 +170,7 @@ def forest(line: LineGraph) -> Forest:
         far = int(reach[red])
         parent[red + 1 : far + 1] = red
         red = far if far > red else red + 1
-    return _ordered(parent)
+    return order_forest(parent)
 
 
 def _breadth_first(pairs: Ints, size: int, pieces: Ints) -> Forest:
@@ -184,10 +185,10 @@ def _breadth_first(pairs: Ints, size: int, pieces: Ints) -> Forest:
         if degree[root]:
             found, before = breadth_first_order(links, int(root), directed=False)
             parent[found[1:]] = before[found[1:]]
-    return _ordered(parent)
+    return order_forest(parent)
 
 
-def _ordered(parent: Ints) -> Forest:
+def order_forest(parent: Ints) -> Forest:
     """Number the atoms of each tree depth first."""
     size = len(parent)
     child = np.flatnonzero(parent != np.arange(size))
@@ -425,3 +426,15 @@ class Tree(LineStrategy):
         child = np.flatnonzero(parent != np.arange(line.size))
         np.subtract.at(counts, parent[child], sums.T[child])
         return np.pad(np.cumsum(counts.T, axis=1), ((0, 0), (1, 0)))
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are sums of whole noises, where no total is shared with other lines."""
+        return ESTIMATE if self.line.piece_exact.totals else SUM
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return the forest, its scales and what is exact, from which errors of ranges follow."""
+        from pandas_blowfish.plan.shape.covariance import describe_tree  # here: it reads strategies
+
+        return describe_tree(self)

@@ -1,4 +1,4 @@
-"""How the best estimates on a nest vary: the exact variance of any range, in linear time.
+"""The best estimates on a nest and how they vary: the exact variance of any range, in linear time.
 
 Never sees rows. All query rows are used (generalised least squares); levels pass their variances up,
 the error of a range is then a multiple of the error of the node that holds it and an independent rest.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -247,6 +248,33 @@ class Spread:
             i, j, low, high, rest = _ascend(level, up, below, (i, j, low, high, rest))
         return self._along(i, j, low, high, rest)
 
+    def by_line(self, starts: Ints, stops: Ints) -> Floats:
+        """Return the variances of ranges on each line, 0 of empty ones; one row where all lines are alike.
+
+        Args:
+            starts: The first atom of each range.
+            stops: One past its last.
+        """
+        if (stops == starts).any():
+            some = stops > starts
+            inner = self.by_line(starts[some], stops[some])
+            found = np.zeros((len(inner), len(starts)))
+            found[:, some] = inner
+            return found
+        ranged, cuts, line = self.ranges(starts, stops), self.cuts(), self.nest.line
+        if not line.open:  # from one segment's edge to another's everything is exact
+            known = np.append(line.starts, line.size)
+            exact = np.isin(starts, known) & np.isin(stops, known)
+            return np.where(exact, 0.0, np.maximum(ranged.base, 0.0))[None]
+        if (cuts == cuts[:1]).all():
+            cuts = cuts[:1]
+        before = np.concatenate([np.zeros((len(cuts), 1)), np.cumsum(cuts, axis=1)], axis=1)
+        last, after = ranged.last, np.minimum(ranged.first + 1, ranged.last)
+        less = ranged.low**2 * cuts[:, ranged.first] + ranged.high**2 * cuts[:, last]
+        less += np.where(ranged.first == last, 0.0, before[:, last] - before[:, after])
+        left = ranged.base - less
+        return np.where(left > 1e-12 * ranged.base, left, 0.0)
+
     def _along(self, i: Ints, j: Ints, low: Floats, high: Floats, rest: Floats) -> RangeVariances:
         """Combine the parts of ranges in blocks i and j with the chain of prefixes."""
         chain, parent = self.chain, self.nest.blocks.parent
@@ -328,3 +356,99 @@ def _ascend(level: Level, up: Floats, below: Floats, state: State) -> State:
     rest = rest + left_square - left**2 / below[p]
     rest = rest + np.where(same, 0.0, right_square - right**2 / below[q])
     return p, q, left / below[p], np.where(same, 0.0, right / below[q]), rest
+
+
+def estimate(nest: Nest, variances: Sequence[float], noisy: Floats, totals: Floats, shared: Floats) -> Floats:
+    """Return the best linear unbiased estimate of the cumulative counts of each line.
+
+    Args:
+        nest: What was measured.
+        variances: The variance of a query row of each family.
+        noisy: The noisy query rows, lines x rows.
+        totals: The exact totals of segments, lines x segments; NaN where they are not exact.
+        shared: The exact totals that segments of several lines share.
+
+    Returns:
+        lines x (size + 1): position p is the number of rows in atoms before p.
+
+    Proof note:
+        Requires: independent rows with the variances given.
+        Ensures:  the estimate of least variance among all linear unbiased ones, for every range.
+        Because:  estimates from below and the own measurement of a node are combined with weights of
+                  inverse variance, prefixes by the normal equations of the chain, exact totals by
+                  conditioning; each correction is distributed to the parts in proportion to variance.
+        Checked:  tests/plan/line/test_variance_estimate.py::test_equals_dense_least_squares
+    """
+    spread = Spread(nest, variances)
+    lines = len(noisy)
+    cuts = np.cumsum([0, *nest.sizes])
+    pieces = dict(zip(nest.families, (noisy[:, a:b] for a, b in pairwise(cuts)), strict=True))
+    guesses, sums = _upwards(nest, spread, variances, pieces, lines)
+    blocks = sums[0] if sums else np.zeros((lines, nest.blocks.size))
+    head = pieces.get("prefix", pieces.get("total", np.zeros((lines, len(spread.chain.unknown)))))
+    ends = spread.chain.ends(head, blocks, totals)
+    if nest.line.open:
+        _correct(nest, spread, ends, totals, shared)
+    held = np.diff(ends, axis=1)
+    keep = np.ones(held.shape[1], dtype=bool)
+    keep[spread.chain.last[:-1]] = False  # from one segment's end to the next one's start
+    held = held[:, keep]
+    for level, up, below, guess, total in zip(
+        nest.levels, spread.up, spread.below, guesses, sums, strict=True
+    ):
+        held = guess + (up / below[level.parent]) * (held - total)[:, level.parent]
+    if nest.layout.mirrored:
+        held = held[:, ::-1]
+    return np.concatenate([np.zeros((lines, 1)), np.cumsum(held, axis=1)], axis=1)
+
+
+def _upwards(
+    nest: Nest, spread: Spread, variances: Sequence[float], pieces: dict[str, Floats], lines: int
+) -> tuple[list[Floats], list[Floats]]:
+    """Return each level's nodes as estimated from within, and the sums of these over the level above."""
+    own = dict(zip(nest.families, variances, strict=True))
+    guesses: list[Floats] = []
+    sums: list[Floats] = []
+    for number in reversed(range(len(nest.levels))):
+        level, name = nest.levels[number], f"level {number + 1}"
+        if nest.layout.wavelet:
+            guess = np.zeros((lines, level.size))
+            left = level.first[nest.halves[number].parent]
+            guess[:, left], guess[:, left + 1] = pieces[name] / 2, -pieces[name] / 2
+        elif not sums:
+            guess = pieces[name]
+        else:
+            weight = spread.up[number] / own[name]
+            guess = weight * pieces[name] + (1 - weight) * sums[0]
+        guesses.insert(0, guess)
+        sums.insert(0, np.add.reduceat(guess, level.first[:-1], axis=1))
+    return guesses, sums
+
+
+def find_corrections(found: Floats, variance: Floats, total_of: Ints, totals: Floats) -> Floats:
+    """Return by how much to move sums, in proportion to their variances, so that they add up to totals.
+
+    Args:
+        found: The sums.
+        variance: Their variances.
+        total_of: The number of the total that each belongs to, -1 for none.
+        totals: At least one.
+    """
+    inside = total_of >= 0
+    sums, weights = (np.bincount(total_of[inside], each[inside], len(totals)) for each in (found, variance))
+    return np.where(inside, variance * ((totals - sums) / weights)[total_of], 0.0)
+
+
+def _correct(nest: Nest, spread: Spread, ends: Floats, totals: Floats, shared: Floats) -> None:
+    """Move open totals to what is exact: alone, or in sum with those of other lines."""
+    chain, exact = spread.chain, nest.line.exact
+    found = ends[:, chain.last]
+    change = np.where(np.isnan(totals), 0.0, totals - found)
+    if len(shared):
+        total_of = exact.total_of.reshape(found.shape)
+        if nest.layout.mirrored:
+            total_of = total_of[:, ::-1]
+        variance = np.broadcast_to(chain.variance[chain.last], found.shape)
+        change += find_corrections(found, variance, total_of, shared)
+    segment = np.searchsorted(chain.last, np.arange(ends.shape[1]))
+    ends += change[:, segment] * chain.share

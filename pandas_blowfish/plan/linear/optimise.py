@@ -10,20 +10,21 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.shape.one_thread import one_thread
+from pandas_blowfish.plan.tables.weights import descend
 
 LATTICE = 1 << 14  # the largest change over an edge, in steps of the lattice
 STAGES = ((0.1, 100.0), (0.03, 200.0), (0.01, 400.0), (0.003, 1_000.0), (0.001, 2_000.0))
 MOST, LEAST, AGAIN = 100, 5, 3  # steps of one stage, and how many times as many for the best start
 LARGEST = 1 << 31  # the largest number of a row
 WORK = 1e10  # operations of the whole search, roughly
-MEMORY = 20  # moves that the descent remembers
+GAIN = 1e-9  # of a step, below which a descent ends
 MAX_CACHED = 64
 _found: OrderedDict[bytes, Ints] = OrderedDict()
 
@@ -92,23 +93,11 @@ def _improved(tried: Tried, steps: int) -> Tried:
     problem, values, least = tried
     best = values
     for bend, power in STAGES:
-        values = problem.normalise(_descend(problem, values, bend / values.shape[1], power, steps))
+        smooth = partial(problem.smooth, bend=bend / values.shape[1], power=power)
+        values = problem.normalise(descend(smooth, values, steps=steps, gain=GAIN))
         if (now := problem.error(values)) < least:
             best, least = values, now
     return problem, best, least
-
-
-def _descend(problem: Problem, values: Floats, bend: float, power: float, steps: int) -> Floats:
-    """Return values further down."""
-    from scipy.optimize import minimize
-
-    def height_and_slope(flat: Floats) -> tuple[float, Floats]:
-        height, slope = problem.smooth(flat.reshape(values.shape), bend, power)
-        return height, slope.ravel()
-
-    options = {"maxiter": steps, "maxcor": MEMORY, "ftol": 1e-9}
-    found = minimize(height_and_slope, values.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x.reshape(values.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
 from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -65,7 +65,7 @@ class Queries(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the strategies that can be asked for."""
-        return (IDENTITY, DIRECT, OPTIMISED, *(LINES if self.ordered else ()))
+        return tuple(each.name for each in WORKLOADS if self.ordered or each.name not in LINES)
 
     @property
     def ordered(self) -> bool:
@@ -89,108 +89,22 @@ class Queries(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield what can be measured, the simplest first; of rows searched for only what is much better."""
-        atoms = self._atoms(policy)
-        auto = strategy == "auto"
-        if not atoms.changing.any():
-            rows = atoms.queries[:0]
-            name = IDENTITY if auto or strategy in LINES else strategy
-            yield self._linear(name, atoms, rows, epsilon, {"rows": "none"})
-            return
-        found: list[Strategy] = []
-        if auto or strategy == IDENTITY:
-            found.append(self._identity(atoms, epsilon))
-        if auto or strategy == DIRECT:
-            found.append(self._direct(atoms, epsilon))
-        woven: list[Woven] = []
-        if self.ordered and (auto or strategy in LINES or strategy == OPTIMISED):
-            names = LINES if strategy not in LINES else (strategy,)
-            woven = list(self._woven(policy, epsilon, names, apart=every or not auto))
-        if auto:  # a line may not know all that is exact
-            woven = [each for each in woven if not each.variances[~atoms.changing].any()]
-        found += woven if strategy != OPTIMISED else []
-        yield from found
-        small = int(atoms.needed.sum()) <= MAX_OPTIMISED and atoms.links.pairs is not None
-        if strategy == OPTIMISED and not small:
-            raise ArgumentError(
-                "strategy",
-                f"{int(atoms.needed.sum()):,} sets of cells that queries tell apart are too many to optimise",
-                allowed=f"up to {MAX_OPTIMISED}",
-                fix='"auto"',
-            )
-        if small and (auto or strategy == OPTIMISED):
-            best = self._optimised(atoms, epsilon, woven)
-            if not auto or every or best.mse < BETTER * min(each.mse for each in found):
-                yield best
+        """Yield what can be measured, the simplest first; nothing more once all answers are exact."""
+        case = WorkloadCase(self, policy, epsilon, strategy != "auto", every, [])
+        for each in WORKLOADS:
+            if strategy in ("auto", each.name):
+                for found in each.build(case):
+                    yield found
+                    case.found.append(found)
+                    if case.exact:
+                        return
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return the measurement that an earlier release made, from its name and `form`."""
-        if "layout" in form:
-            asked, axis = self._lined(policy)[form["covered"]]
-            return Woven.from_form(strategy, asked, axis, epsilon, form)
-        atoms = self._atoms(policy)
-        rows = form["rows"]
-        if rows == "none":
-            return self._linear(strategy, atoms, atoms.queries[:0], epsilon, form)
-        if rows == "queries":
-            return self._linear(strategy, atoms, _direct(atoms), epsilon, form)
-        if rows == "queries alone":
-            return self._linear(strategy, atoms, _alone(atoms), epsilon, form)
-        if isinstance(rows, str):
-            return self._linear(strategy, atoms, _counts(atoms, rest=rows == "all atoms"), epsilon, form)
-        return self._linear(strategy, atoms, unpack_rows(rows), epsilon, None)
+        """Return what an earlier release measured, from the strategy's name and `form`."""
+        made: WorkloadBuilder = find_builder(WORKLOADS, strategy)
+        return made.reread(WorkloadCase(self, policy, epsilon, True, False, []), form)
 
-    def _atoms(self, policy: Policy) -> Atoms:
-        return gather(policy.graph.project(self.tally.domain.columns), self.tally, self.matrix)
-
-    def _linear(
-        self, name: str, atoms: Atoms, rows: Any, epsilon: Fraction, way: Mapping[str, Any] | None
-    ) -> Linear:
-        return Linear(name, self.tally, self.index, atoms, rows, epsilon, way)
-
-    def _identity(self, atoms: Atoms, epsilon: Fraction) -> Linear:
-        """Return the atoms' counts, or those that some query needs alone, whichever is better."""
-        ways = [
-            self._linear(IDENTITY, atoms, _counts(atoms, rest=rest), epsilon, {"rows": said})
-            for rest, said in ((True, "all atoms"), (False, "asked atoms"))
-        ]
-        return min(ways, key=lambda each: each.mse)
-
-    def _direct(self, atoms: Atoms, epsilon: Fraction) -> Linear:
-        """Return the queries themselves, each answered by all of them, or by itself where algebra fails."""
-        found = self._linear(DIRECT, atoms, _direct(atoms), epsilon, {"rows": "queries"})
-        if found.enough:
-            return found
-        return self._linear(DIRECT, atoms, _alone(atoms), epsilon, {"rows": "queries alone"})
-
-    def _optimised(self, atoms: Atoms, epsilon: Fraction, woven: list[Woven]) -> Linear:
-        """Return the best rows that a numerical search finds from the structured ones."""
-        from scipy.sparse import csr_array
-
-        needed = np.flatnonzero(atoms.needed)
-        place = np.full(atoms.count + 1, len(needed), dtype=np.int64)
-        place[needed] = np.arange(len(needed))
-        assert atoms.links.pairs is not None
-        ends = place[atoms.links.pairs]
-        ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
-        queries = atoms.queries.astype(np.float64)[:, needed]
-        gram = np.asarray((queries.T @ queries).toarray()) / queries.shape[0]
-        starts = [np.eye(len(needed))]
-        direct, few = _direct(atoms), None
-        if direct.shape[0] <= 2 * len(needed) and abs(direct).max() < MAX_WEIGHT:
-            few = direct.toarray()[:, needed]
-        starts += [over[:, needed] for each in woven if (over := self._over(atoms, each)) is not None]
-        rows = optimise(gram, ends, atoms.links.parts[needed], starts, few)
-        full = np.zeros((len(rows), atoms.count), dtype=np.int64)
-        full[:, needed] = rows
-        found = self._linear(OPTIMISED, atoms, csr_array(full), epsilon, None)
-        return (
-            found
-            if found.enough
-            else self._linear(OPTIMISED, atoms, _counts(atoms, rest=True), epsilon, None)
-        )
-
-    def _over(self, atoms: Atoms, woven: Woven) -> Any:
+    def over_atoms(self, atoms: Atoms, woven: Woven) -> Any:
         """Return the weighted rows of a nest over atoms; None where it separates what an atom holds."""
         size = woven.line.groups * woven.line.size
         if size > 2 * MAX_OPTIMISED:
@@ -230,7 +144,7 @@ class Queries(Question):
             ways[False] = (frozen(fewer), by_cell[:, first[held]].tocsr())
         return ways
 
-    def _lined(self, policy: Policy) -> dict[bool, tuple[LineSums, LineGraph]]:
+    def lines(self, policy: Policy) -> dict[bool, tuple[LineSums, LineGraph]]:
         """Return the questions along the column, and the lines they are asked of."""
         found = {}
         tally, axis = self.tally, self.axis
@@ -248,26 +162,6 @@ class Queries(Question):
             asked = LineSums(fewer, "ranges", (mark, mark), labelled, None, weights)
             found[covered] = (asked, line(graph, fewer))
         return found
-
-    def _woven(
-        self, policy: Policy, epsilon: Fraction, names: tuple[str, ...], *, apart: bool
-    ) -> Iterator[Woven]:
-        """Yield the nests of some strategies: the best of all, or of each by itself."""
-        for covered, (asked, axis) in self._lined(policy).items():
-            if len(names) > 1 and int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
-                continue  # totals of pieces that are no runs are kept by the others
-            layouts: dict[Layout, str] = {}
-            for name in names:
-                listed = LAYOUTS[name](axis) or (lay_cells(axis) if len(names) == 1 else [])
-                layouts |= dict.fromkeys(listed, name)
-            groups = [list(layouts)]
-            if apart:
-                groups = [[each for each in layouts if layouts[each] == name] for name in names]
-            for some in groups:
-                if some:
-                    layout, weights = search(axis, asked.sample(), some)
-                    name = layouts[layout]
-                    yield Woven(name, asked, axis, layout, weights, epsilon, covered)
 
 
 def _occupied(tally: Tally, labels: Ints, weights: Any) -> tuple[Ints, Any]:
@@ -304,3 +198,202 @@ def _direct(atoms: Atoms) -> Any:
 def _alone(atoms: Atoms) -> Any:
     """Return the queries that edges change, each once, but for multiples."""
     return distinct(atoms.queries[np.flatnonzero(atoms.changing)])
+
+
+@dataclass(frozen=True, eq=False)
+class WorkloadCase:
+    """A workload that is asked under a policy, for an epsilon.
+
+    Attributes:
+        question: The queries.
+        policy: The promise.
+        epsilon: What may be lost.
+        alone: Whether one strategy is asked for by its name.
+        every: Whether candidates are wanted that hardly ever are the best.
+        found: The candidates so far.
+    """
+
+    question: Queries
+    policy: Policy
+    epsilon: Fraction
+    alone: bool
+    every: bool
+    found: list[Strategy]
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        """Return sets of cells that no query separates, and which of them edges join."""
+        asked = self.question
+        return gather(self.policy.graph.project(asked.tally.domain.columns), asked.tally, asked.matrix)
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether no edge changes any of the answers."""
+        return not self.atoms.changing.any()
+
+    def measure_rows(self, name: str, rows: Any, way: Mapping[str, Any] | None) -> Linear:
+        """Return rows over atoms as a strategy; `way` says how they are made again, None to keep them."""
+        asked = self.question
+        return Linear(name, asked.tally, asked.index, self.atoms, rows, self.epsilon, way)
+
+    def nothing(self, name: str) -> Linear:
+        """Return no rows at all, where everything is exact."""
+        return self.measure_rows(name, self.atoms.queries[:0], {"rows": "none"})
+
+    @cached_property
+    def nests(self) -> list[Woven]:
+        """Return the best nests of all strategies of lines together, or of each by itself."""
+        return list(self.weave(LINES)) if self.question.ordered else []
+
+    def weave(self, names: tuple[str, ...]) -> Iterator[Woven]:
+        """Yield the nests of some strategies: the best of all, or of each by itself."""
+        for covered, (asked, axis) in self.question.lines(self.policy).items():
+            if len(names) > 1 and int(axis.pieces.max(initial=0)) + 1 > len(axis.starts):
+                continue  # totals of pieces that are no runs are kept by the others
+            layouts: dict[Layout, str] = {}
+            for name in names:
+                listed = LAYOUTS[name](axis) or (lay_cells(axis) if len(names) == 1 else [])
+                layouts |= dict.fromkeys(listed, name)
+            groups = [list(layouts)]
+            if self.alone or self.every:
+                groups = [[each for each in layouts if layouts[each] == name] for name in names]
+            for some in groups:
+                if some:
+                    layout, weights = search(axis, asked.sample(), some)
+                    yield Woven(layouts[layout], asked, axis, layout, weights, self.epsilon, covered)
+
+
+class WorkloadBuilder(Protocol):
+    """How a strategy for workloads is made."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    def build(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield what can be measured."""
+
+    def reread(self, case: WorkloadCase, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured."""
+
+
+class RowsBuilder:
+    """Rows over atoms: the atoms' counts, or those that some query needs alone, whichever is better."""
+
+    name = IDENTITY
+
+    def build(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield the rows found; none where everything is exact and any strategy does."""
+        if not case.exact:
+            yield from self.find(case)
+        elif case.alone or self.name == IDENTITY:
+            yield case.nothing(self.name)
+
+    def find(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield the better of two ways."""
+        ways = [
+            case.measure_rows(self.name, _counts(case.atoms, rest=rest), {"rows": said})
+            for rest, said in ((True, "all atoms"), (False, "asked atoms"))
+        ]
+        yield min(ways, key=lambda each: each.mse)
+
+    def reread(self, case: WorkloadCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the rows that `form` holds, or says how to make."""
+        rows, atoms = form["rows"], case.atoms
+        if not isinstance(rows, str):
+            return case.measure_rows(self.name, unpack_rows(rows), None)
+        if rows in ("all atoms", "asked atoms"):
+            return case.measure_rows(self.name, _counts(atoms, rest=rows == "all atoms"), form)
+        if rows == "none":
+            return case.nothing(self.name)
+        return case.measure_rows(self.name, (_direct if rows == "queries" else _alone)(atoms), form)
+
+
+class DirectBuilder(RowsBuilder):
+    """The queries themselves, each answered by all of them, or by itself where algebra fails."""
+
+    name = DIRECT
+
+    def find(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield the one way that can be computed."""
+        found = case.measure_rows(self.name, _direct(case.atoms), {"rows": "queries"})
+        if not found.enough:
+            found = case.measure_rows(self.name, _alone(case.atoms), {"rows": "queries alone"})
+        yield found
+
+
+@dataclass(frozen=True)
+class NestBuilder:
+    """A strategy of nested runs along the one ordered column that queries are about."""
+
+    name: str
+
+    def build(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield its own nest; among all strategies what of the best is its own and keeps what is exact."""
+        if not case.question.ordered:
+            return
+        if case.alone:
+            yield from [case.nothing(IDENTITY)] if case.exact else case.weave((self.name,))
+        elif not case.exact:
+            steady = ~case.atoms.changing  # a line may not know all that is exact
+            own = (each for each in case.nests if each.name == self.name)
+            yield from (each for each in own if not each.variances[steady].any())
+
+    def reread(self, case: WorkloadCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the nest that `form` describes."""
+        asked, axis = case.question.lines(case.policy)[form["covered"]]
+        return Woven.from_form(self.name, asked, axis, case.epsilon, form)
+
+
+class OptimisedBuilder(RowsBuilder):
+    """The best rows that a numerical search finds from the structured ones."""
+
+    name = OPTIMISED
+
+    def find(self, case: WorkloadCase) -> Iterator[Strategy]:
+        """Yield the rows found; among all strategies only where they are much better than the others."""
+        many = int(case.atoms.needed.sum())
+        if many <= MAX_OPTIMISED and case.atoms.links.pairs is not None:
+            best = self._search(case)
+            if case.alone or case.every or best.mse < BETTER * min(each.mse for each in case.found):
+                yield best
+        elif case.alone:
+            raise ArgumentError(
+                "strategy",
+                f"{many:,} sets of cells that queries tell apart are too many to optimise",
+                allowed=f"up to {MAX_OPTIMISED}",
+                fix='"auto"',
+            )
+
+    def _search(self, case: WorkloadCase) -> Linear:
+        from scipy.sparse import csr_array
+
+        atoms, needed = case.atoms, np.flatnonzero(case.atoms.needed)
+        place = np.full(atoms.count + 1, len(needed), dtype=np.int64)
+        place[needed] = np.arange(len(needed))
+        assert atoms.links.pairs is not None
+        ends = place[atoms.links.pairs]
+        ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+        queries = atoms.queries.astype(np.float64)[:, needed]
+        gram = np.asarray((queries.T @ queries).toarray()) / queries.shape[0]
+        starts = [np.eye(len(needed))]
+        direct, few = _direct(atoms), None
+        if direct.shape[0] <= 2 * len(needed) and abs(direct).max() < MAX_WEIGHT:
+            few = direct.toarray()[:, needed]
+        nests = [each for each in case.nests if case.alone or each in case.found]
+        over = (case.question.over_atoms(atoms, each) for each in nests)
+        starts += [each[:, needed] for each in over if each is not None]
+        rows = optimise(gram, ends, atoms.links.parts[needed], starts, few)
+        full = np.zeros((len(rows), atoms.count), dtype=np.int64)
+        full[:, needed] = rows
+        found = case.measure_rows(self.name, csr_array(full), None)
+        return found if found.enough else case.measure_rows(self.name, _counts(atoms, rest=True), None)
+
+
+# what can be measured for workloads, in the order they are tried; to add a strategy, add its builder here
+WORKLOADS: list[WorkloadBuilder] = [
+    RowsBuilder(),
+    DirectBuilder(),
+    *(NestBuilder(name) for name in LINES),
+    OptimisedBuilder(),
+]

@@ -184,9 +184,9 @@ def _of_column(graph: SecretGraph, atoms: Ints, count: int) -> Ints | None:
     """Return joined atoms of one column from what is known about its graph, or None."""
     if isinstance(graph, WithMissing):
         found = _of_column(graph.inner, atoms[:-1], count)
-        if found is None or not graph.joined:
+        if found is None or not (graph.joined or graph.like is not None):
             return found
-        present = np.unique(atoms[:-1])
+        present = np.unique(atoms[:-1] if graph.joined else atoms[graph.partners])
         return np.concatenate([found, np.column_stack([present, np.full(len(present), atoms[-1])])])
     if isinstance(graph, Cliques):
         keys = np.unique(graph.components * (count + 1) + atoms)

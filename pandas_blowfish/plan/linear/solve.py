@@ -15,7 +15,7 @@ from pandas_blowfish.plan.linear.atoms import indicator
 from pandas_blowfish.plan.linear.woven import Woven
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.shape.system import System
 
 MAX_FITTED = 300  # atoms up to which non-negative counts are fitted to the measured rows
@@ -59,7 +59,7 @@ def from_rows(measurement: Linear, values: Ints, post: bool | str, given: Given 
     answers, shaped = (
         without_dust(np.where(atoms.changing, each, exact), DUST) for each in (answers, shaped)
     )
-    return moved_from(answers, shaped)
+    return Solved(shaped, answers)
 
 
 def _counts(measurement: Linear, noisy: Floats, totals: Floats) -> Floats | None:
@@ -168,5 +168,6 @@ def _signed(measurement: Linear, answers: Floats) -> Floats:
 def solve_woven(measurement: Woven, values: Ints, post: bool | str, given: Given | None) -> Solved:
     """Return weighted sums along lines; those of exact totals are whole."""
     found = solve_lines(measurement, values, post, given)
-    answers = np.where(measurement.variances > 0, found.answers, np.rint(found.answers))
-    return Solved(answers, found.shift)
+    noisy = measurement.variances > 0
+    shown, unshaped = (np.where(noisy, each, np.rint(each)) for each in (found.answers, found.unshaped))
+    return Solved(shown, unshaped)

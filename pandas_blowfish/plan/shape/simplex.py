@@ -12,10 +12,9 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class Shaped:
-    """Shaped counts; every positive one is its noisy answer less a shift within `shift`."""
+    """Shaped counts."""
 
     counts: Floats
-    shift: tuple[float, float]
 
 
 def shape(noisy: Floats, total_of: NDArray[np.int64], totals: Floats) -> Shaped:
@@ -40,7 +39,7 @@ def shape(noisy: Floats, total_of: NDArray[np.int64], totals: Floats) -> Shaped:
     counts = np.maximum(noisy, 0.0)
     inside = np.flatnonzero(total_of >= 0)
     if not len(inside):
-        return Shaped(counts, (0.0, 0.0))
+        return Shaped(counts)
     order = inside[np.lexsort((-noisy[inside], total_of[inside]))]
     group, value = total_of[order], noisy[order]
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
@@ -53,14 +52,7 @@ def shape(noisy: Floats, total_of: NDArray[np.int64], totals: Floats) -> Shaped:
     last = np.maximum.reduceat(np.where(value > excess, rank, 1), first) - 1
     shifts = excess[first + last]
     counts[order] = np.maximum(value - np.repeat(shifts, sizes), 0.0)
-    others = total_of.min() < 0
-    return Shaped(
-        counts,
-        (
-            float(min(shifts.min(), 0.0 if others else np.inf)),
-            float(max(shifts.max(), 0.0 if others else -np.inf)),
-        ),
-    )
+    return Shaped(counts)
 
 
 Mask = NDArray[np.bool_]

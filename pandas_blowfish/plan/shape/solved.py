@@ -1,4 +1,4 @@
-"""The answers of a release, and by how much shaping moved them. Never sees rows."""
+"""The answers of a release, shaped and as they were before. Never sees rows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ from pandas_blowfish.exact.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The answers, and by how much shaping moved them: each unshaped answer less the shaped one.
+    """The answers as they are shown, and the estimates that they were shaped from.
 
     Attributes:
         answers: One per question.
-        shift: The least and the largest of the moves.
+        unshaped: Estimates that are unbiased, whose errors are at most what the plan states: later questions
+            and intervals are computed from these.
         most: What no answer exceeds: the number of rows, where that is exact; else None.
     """
 
     answers: Floats
-    shift: tuple[float, float]
+    unshaped: Floats
     most: float | None = None
-
-
-def moved_from(before: Floats, answers: Floats, most: float | None = None) -> Solved:
-    """Return answers, and by how much they were moved from what they were before."""
-    moved = before - answers
-    return Solved(answers, (float(moved.min(initial=0.0)), float(moved.max(initial=0.0))), most)
 
 
 def without_dust(answers: Floats, dust: float = 1e-9) -> Floats:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
@@ -70,8 +70,8 @@ class Boxes(Question):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return what can be measured."""
-        return (IDENTITY, HIERARCHICAL, MESH)
+        """Return the names of the strategies that can be asked for."""
+        return tuple(each.name for each in BOXES)
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -209,56 +209,27 @@ class Boxes(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield counts of cells, of nodes of several levels, and the mesh of a joint threshold."""
-        moves, segments = changes(self.graph(policy), self.whole), self.segments(policy)
-        auto = strategy == "auto"
-        self._check(segments)
-        flat = self._flat(segments)
-        counted = BoxLevels(self, tuple(self._ladders(segments, flat)), moves)
-        if not counted.effects:  # everything is exact
-            yield self._made(IDENTITY if auto else strategy, policy, moves, epsilon, flat, [])
-            return
-        if strategy == IDENTITY or (auto and every):
-            finest = tuple(each.levels - 1 for each in counted.ladders)
-            yield self._made(IDENTITY, policy, moves, epsilon, flat, [(finest, 1)])
-        if strategy == HIERARCHICAL or auto:
-            shapes = list(self._shapes(segments))
-            tried = [search(BoxLevels(self, tuple(self._ladders(segments, each)), moves)) for each in shapes]
-            order = np.argsort([each.error() for each in tried], kind="stable") if len(tried) > 1 else [0]
-            found = [(*tried[place].tables(), shapes[place]) for place in order[:2]]
-            tables, _, shape = min(found, key=lambda each: each[1])
-            yield self._made(HIERARCHICAL, policy, moves, epsilon, shape, tables)
-        if strategy == MESH or auto:
-            woven = mesh(self, self.graph(policy), epsilon)
-            if woven is not None:
-                yield woven
+        """Yield what can be measured, the simplest first; nothing more once all counts are exact."""
+        case = BoxCase(self, policy, epsilon, strategy != "auto", every)
+        self._check(case.segments)
+        for each in BOXES:
+            if strategy in ("auto", each.name):
+                for found in each.build(case):
+                    yield found
+                    if found.sensitivity == 0:
+                        return
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return the measurement that a form describes."""
-        if strategy == MESH and "lines" in form:
-            return Mesh.from_form(self, self.graph(policy), epsilon, form)
-        tables = [(tuple(levels), weight) for levels, weight in form["tables"]]
-        radices = [tuple(each) for each in form["radices"]]
-        moves = changes(self.graph(policy), self.whole)
-        return self._made(strategy, policy, moves, epsilon, radices, tables)
+        """Return what an earlier release measured, from the strategy's name and `form`."""
+        made: BoxBuilder = find_builder(BOXES, strategy)
+        return made.reread(BoxCase(self, policy, epsilon, True, False), form)
 
-    def _made(
-        self,
-        name: str,
-        policy: Policy,
-        moves: Changes,
-        epsilon: Fraction,
-        radices: list[tuple[int, ...]],
-        tables: Sequence[tuple[tuple[int, ...], int]],
-    ) -> Levels:
-        ladders = self._ladders(self.segments(policy), radices)
-        return Levels(name, BoxLevels(self, tuple(ladders), moves), tuple(radices), tuple(tables), epsilon)
-
-    def _ladders(self, segments: Sequence[Ints], radices: Sequence[tuple[int, ...]]) -> list[Ladder]:
+    def ladders(self, segments: Sequence[Ints], radices: Sequence[tuple[int, ...]]) -> tuple[Ladder, ...]:
+        """Return the levels of each column, its segments cut as radices say."""
         made = []
         for place, (each, cuts) in enumerate(zip(segments, radices, strict=True)):
             made.append(ladder(self.atoms[place], each, cuts, ordered=place >= self.groups))
-        return made
+        return tuple(made)
 
     def along(self, place: int, radices: tuple[int, ...]) -> Ladder:
         """Return levels along one of the boxes' columns, all its atoms in one segment."""
@@ -266,27 +237,148 @@ class Boxes(Question):
         whole = np.zeros(int(atom.max(initial=-1)) + 1, dtype=np.int64)
         return ladder(atom, whole, radices, ordered=True)
 
-    def _flat(self, segments: Sequence[Ints]) -> list[tuple[int, ...]]:
-        """Return the cut of each column's segments into single atoms at once."""
-        return [(longest(each, ordered=place >= self.groups),) for place, each in enumerate(segments)]
+    def _check(self, segments: Sequence[Ints]) -> None:
+        cells = math.prod(max(len(each), 1) for each in segments)
+        if cells > MAX_ANSWERS:
+            fix = "ask for fewer boxes at a time, or on coarser edges, or drop a column."
+            raise DomainTooLargeError("the cells that these boxes tell apart", cells, MAX_ANSWERS, fix=fix)
 
-    def _shapes(self, segments: Sequence[Ints]) -> Iterator[list[tuple[int, ...]]]:
+
+@dataclass(frozen=True, eq=False)
+class BoxCase:
+    """Boxes that are asked under a policy, for an epsilon.
+
+    Attributes:
+        question: The boxes.
+        policy: The promise.
+        epsilon: What may be lost.
+        alone: Whether one strategy is asked for by its name.
+        every: Whether candidates are wanted that hardly ever are the best.
+    """
+
+    question: Boxes
+    policy: Policy
+    epsilon: Fraction
+    alone: bool
+    every: bool
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Return which columns one edge may change at once."""
+        return changes(self.question.graph(self.policy), self.question.whole)
+
+    @cached_property
+    def segments(self) -> tuple[Ints, ...]:
+        """Return the connected part of each atom of each seen column."""
+        return self.question.segments(self.policy)
+
+    @cached_property
+    def flat(self) -> list[tuple[int, ...]]:
+        """Return the cut of each column's segments into single atoms at once."""
+        groups = self.question.groups
+        return [(longest(each, ordered=place >= groups),) for place, each in enumerate(self.segments)]
+
+    @cached_property
+    def exact(self) -> bool:
+        """Tell whether no edge changes any of the counts."""
+        return not self.levels(self.flat).effects
+
+    def levels(self, radices: Sequence[tuple[int, ...]]) -> BoxLevels:
+        """Return the boxes with their columns cut into levels."""
+        return BoxLevels(self.question, self.question.ladders(self.segments, radices), self.changes)
+
+    def shapes(self) -> Iterator[list[tuple[int, ...]]]:
         """Yield ways to cut the columns into levels: groups at once, boxes' columns by a few radices each."""
-        flat = self._flat(segments)
-        options = [branchings(each[0])[:MAX_DEPTH] for each in flat[self.groups :]]
+        groups = self.question.groups
+        options = [branchings(each[0])[:MAX_DEPTH] for each in self.flat[groups:]]
         together = [[each[min(depth, len(each) - 1)] for each in options] for depth in range(MAX_DEPTH)]
         mixed = [list(each) for each in itertools.product(*options)] if len(options) <= 2 else []
         seen: set[tuple[tuple[int, ...], ...]] = set()
         for each in [*together, *mixed]:
-            radices = [*flat[: self.groups], *each]
+            radices = [*self.flat[:groups], *each]
             tables = math.prod(len(cuts) + 1 for cuts in radices)
             key = tuple(map(tuple, radices))
             if key not in seen and (tables <= MAX_TABLES or not seen):
                 seen.add(key)
                 yield radices
 
-    def _check(self, segments: Sequence[Ints]) -> None:
-        cells = math.prod(max(len(each), 1) for each in segments)
-        if cells > MAX_ANSWERS:
-            fix = "ask for fewer boxes at a time, or on coarser edges, or drop a column."
-            raise DomainTooLargeError("the cells that these boxes tell apart", cells, MAX_ANSWERS, fix=fix)
+    def measure_levels(
+        self, name: str, radices: Sequence[tuple[int, ...]], tables: Sequence[tuple[tuple[int, ...], int]]
+    ) -> Levels:
+        """Return some tables of nodes as a strategy."""
+        return Levels(name, self.levels(radices), tuple(radices), tuple(tables), self.epsilon)
+
+
+class BoxBuilder(Protocol):
+    """How a strategy for boxes is made."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    def build(self, case: BoxCase) -> Iterator[Strategy]:
+        """Yield what can be measured."""
+
+    def reread(self, case: BoxCase, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured."""
+
+
+class NodesBuilder:
+    """Tables of nodes of some levels: the best that a search finds."""
+
+    name = HIERARCHICAL
+
+    def build(self, case: BoxCase) -> Iterator[Strategy]:
+        """Yield the tables of least error; none where everything is exact and any strategy does."""
+        if not case.exact:
+            yield from self.find(case)
+        elif case.alone:
+            yield case.measure_levels(self.name, case.flat, [])
+
+    def find(self, case: BoxCase) -> Iterator[Strategy]:
+        """Yield the best tables of the two best ways to cut columns."""
+        shapes = list(case.shapes())
+        tried = [search(case.levels(each)) for each in shapes]
+        order = np.argsort([each.error() for each in tried], kind="stable") if len(tried) > 1 else [0]
+        found = [(*tried[place].tables(), shapes[place]) for place in order[:2]]
+        tables, _, shape = min(found, key=lambda each: each[1])
+        yield case.measure_levels(self.name, shape, tables)
+
+    def reread(self, case: BoxCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the tables that `form` lists."""
+        tables = [(tuple(levels), weight) for levels, weight in form["tables"]]
+        return case.measure_levels(self.name, [tuple(each) for each in form["radices"]], tables)
+
+
+class CellsBuilder(NodesBuilder):
+    """The counts of atoms themselves."""
+
+    name = IDENTITY
+
+    def build(self, case: BoxCase) -> Iterator[Strategy]:
+        """Yield the one table; also where everything is exact."""
+        finest = tuple(each.levels - 1 for each in case.levels(case.flat).ladders)
+        if case.exact or case.alone or case.every:
+            yield case.measure_levels(self.name, case.flat, [] if case.exact else [(finest, 1)])
+
+
+class MeshBuilder(NodesBuilder):
+    """The mesh of a joint threshold."""
+
+    name = MESH
+
+    def find(self, case: BoxCase) -> Iterator[Strategy]:
+        """Yield the mesh, where edges allow one."""
+        woven = mesh(case.question, case.question.graph(case.policy), case.epsilon)
+        if woven is not None:
+            yield woven
+
+    def reread(self, case: BoxCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the mesh that `form` describes, or nothing but exact counts."""
+        if "lines" not in form:
+            return super().reread(case, form)
+        return Mesh.from_form(case.question, case.question.graph(case.policy), case.epsilon, form)
+
+
+# what can be measured for boxes, in the order they are tried; to add a strategy, add its builder here
+BOXES: list[BoxBuilder] = [CellsBuilder(), NodesBuilder(), MeshBuilder()]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import OneTable
+from pandas_blowfish.plan.protocol import ESTIMATE, SUM, OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_loss, exact_parts, tally_sensitivity
@@ -129,6 +129,18 @@ class Identity(OneTable):
         from pandas_blowfish.plan.tables.solve import solve_counts  # here: solving needs the strategies
 
         return solve_counts(self, values, post, known)
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that counts have a noise each; what exact totals correct is a weighted sum of many."""
+        return ESTIMATE if self.parts.totals else SUM
+
+    @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return how errors go together: they are independent but for exact totals."""
+        from pandas_blowfish.plan.shape.covariance import describe_cells  # here: lines need the strategies
+
+        return describe_cells(self)
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return what is lost over a graph that holds all edges this was planned under."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -116,9 +116,8 @@ class Marginals(Question):
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Return what can be measured."""
-        alone = (Identity.name,) if len(self.asked) == 1 else ()
-        return (*alone, RESIDUAL, EVEN, JOINT)
+        """Return the names of the strategies that can be asked for."""
+        return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name != Identity.name)
 
     @cached_property
     def kept_cells(self) -> tuple[Ints, ...]:
@@ -242,52 +241,143 @@ class Marginals(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield the asked tables with even scales, one joint table, and the best tables and scales found."""
-        auto = strategy == "auto"
-        one = len(self.asked) == 1
-        if one and strategy in (EVEN, JOINT):  # of one table both are the table itself
-            strategy = Identity.name
-        if one and self.plain and (auto or strategy == Identity.name):
-            plain = self._plain(policy, epsilon)
-            yield plain
-            if plain.sensitivity == 0:
-                return
-        if one and (len(self.asked[0]) > MAX_TOGETHER or strategy == Identity.name):
-            return
-        cover = self.cover(policy)
-        made = partial(self._measured, policy, cover, epsilon)
-        if not cover.effects[0]:  # everything is exact
-            yield made(RESIDUAL if auto else strategy, [])
-            return
-        if not one and (auto or strategy == EVEN):
-            yield made(EVEN, [WeightedTable(each, (), 1) for each in self.sets])
-        whole = tuple(sorted(set(itertools.chain.from_iterable(self.asked))))
-        size = math.prod(self.sizes[place] for place in whole)
-        joint = size <= MAX_JOINT and whole not in self.sets
-        if joint and not one and (strategy == JOINT or (auto and every)):
-            yield made(JOINT, [WeightedTable(whole, (), 1)])
-        if auto or strategy == RESIDUAL:
-            with one_thread():
-                tables = [WeightedTable(*each) for each in find_tables(cover)]
-            yield made(RESIDUAL, tables)
+        """Yield what can be measured, the simplest first; nothing more once all counts are exact."""
+        case = MarginalCase(self, policy, epsilon, strategy != "auto", every)
+        for each in MARGINALS:
+            if strategy in ("auto", each.name):
+                for found in each.build(case):
+                    yield found
+                    if found.sensitivity == 0:
+                        return
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
-        """Return the measurement whose tables a form lists."""
-        if strategy == Identity.name:
-            return self._plain(policy, epsilon)
-        tables = [
-            WeightedTable(tuple(places), tuple(folded), weight) for places, folded, weight in form["tables"]
-        ]
-        return self._measured(policy, self.cover(policy), epsilon, strategy, tables)
+        """Return what an earlier release measured, from the strategy's name and `form`."""
+        made: MarginalBuilder = find_builder(MARGINALS, strategy)
+        return made.reread(MarginalCase(self, policy, epsilon, True, False), form)
 
-    def _plain(self, policy: Policy, epsilon: Fraction) -> Identity:
-        """Return the single table counted as it is."""
-        names = [self.domain.columns[place] for place in self.asked[0]]
-        counted = tally(self.domain, names, None, self.condition)
-        return Identity.build(policy.graph.project(counted.domain.columns), counted, epsilon)
 
-    def _measured(
-        self, policy: Policy, cover: Cover, epsilon: Fraction, name: str, tables: Sequence[WeightedTable]
-    ) -> Residual:
-        groups = None if cover.changes.leaves else self.groups(policy)
-        return Residual(name, self, tuple(tables), cover, groups, epsilon)
+@dataclass(frozen=True, eq=False)
+class MarginalCase:
+    """Marginals that are asked under a policy, for an epsilon.
+
+    Attributes:
+        question: The marginals.
+        policy: The promise.
+        epsilon: What may be lost.
+        alone: Whether one strategy is asked for by its name.
+        every: Whether candidates are wanted that hardly ever are the best.
+    """
+
+    question: Marginals
+    policy: Policy
+    epsilon: Fraction
+    alone: bool
+    every: bool
+
+    @property
+    def one(self) -> bool:
+        """Tell whether a single table is asked for."""
+        return len(self.question.asked) == 1
+
+    @cached_property
+    def cover(self) -> Cover:
+        """Return how the asked tables, their effects and the policy's edges hang together."""
+        return self.question.cover(self.policy)
+
+    def measure_tables(self, name: str, tables: Sequence[Sequence[Any]]) -> Residual:
+        """Return some tables as a strategy: the columns of each, those that are folded, and its weight."""
+        groups = None if self.cover.changes.leaves else self.question.groups(self.policy)
+        listed = tuple(WeightedTable(tuple(each[0]), tuple(each[1]), each[2]) for each in tables)
+        return Residual(name, self.question, listed, self.cover, groups, self.epsilon)
+
+
+class MarginalBuilder(Protocol):
+    """How a strategy for marginals is made."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    def build(self, case: MarginalCase) -> Iterator[Strategy]:
+        """Yield what can be measured."""
+
+    def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured."""
+
+
+class IdentityBuilder:
+    """A single table, counted as it is."""
+
+    name = Identity.name
+
+    def build(self, case: MarginalCase) -> Iterator[Strategy]:
+        """Yield the one way there is."""
+        if case.one and case.question.plain:
+            yield self.reread(case, {})
+
+    def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the one way there is."""
+        del form
+        asked = case.question
+        names = [asked.domain.columns[place] for place in asked.asked[0]]
+        counted = tally(asked.domain, names, None, asked.condition)
+        return Identity.build(case.policy.graph.project(counted.domain.columns), counted, case.epsilon)
+
+
+@dataclass(frozen=True)
+class TablesBuilder:
+    """Tables with a weight each.
+
+    Attributes:
+        name: The strategy's name.
+        find: Returns the tables, which need noise; None where there are none to choose.
+        single: Whether a single table is split, too; else it is the table itself.
+    """
+
+    name: str
+    find: Callable[[MarginalCase], list[tuple[Places, Places, int]] | None]
+    single: bool = False
+
+    def build(self, case: MarginalCase) -> Iterator[Strategy]:
+        """Yield the tables found; none where everything is exact and any strategy does."""
+        if case.one and not self.single:
+            yield from IdentityBuilder().build(case) if case.alone else ()
+        elif case.one and len(case.question.asked[0]) > MAX_TOGETHER:
+            return
+        elif not case.cover.effects[0]:
+            if case.alone or self.single:
+                yield case.measure_tables(self.name, [])
+        elif (tables := self.find(case)) is not None:
+            yield case.measure_tables(self.name, tables)
+
+    def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
+        """Return the tables that `form` lists."""
+        return case.measure_tables(self.name, form["tables"])
+
+
+def _asked_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
+    """Return the asked tables, all alike."""
+    return [(each, (), 1) for each in case.question.sets]
+
+
+def _joint_table(case: MarginalCase) -> list[tuple[Places, Places, int]] | None:
+    """Return one table over all columns, where it is small and not asked for."""
+    asked = case.question
+    whole = tuple(sorted(set(itertools.chain.from_iterable(asked.asked))))
+    small = math.prod(asked.sizes[place] for place in whole) <= MAX_JOINT
+    return [(whole, (), 1)] if small and whole not in asked.sets and (case.alone or case.every) else None
+
+
+def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
+    """Return the best tables and weights that a search finds."""
+    with one_thread():
+        return find_tables(case.cover)
+
+
+# what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
+MARGINALS: list[MarginalBuilder] = [
+    IdentityBuilder(),
+    TablesBuilder(EVEN, _asked_tables),
+    TablesBuilder(JOINT, _joint_table),
+    TablesBuilder(RESIDUAL, _best_tables, single=True),
+]

@@ -7,53 +7,66 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.shape.agree import agree, settle_counts
+from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.shape.agree import agree
+from pandas_blowfish.plan.shape.coarse import shape_sums
+from pandas_blowfish.plan.shape.nonnegative import (
+    EASE,
+    MAX_SUMS,
+    Agreement,
+    Mask,
+    TableLimits,
+    known_limits,
+    lift,
+    number_products,
+    settle,
+)
 from pandas_blowfish.plan.shape.simplex import shape
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual
 
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.tables.question import Marginals
+
 
 def solve_counts(measurement: Identity, values: Ints, post: bool | str, given: Given | None) -> Solved:
-    """Return counts of bins from the noisy ones, that agree with exact totals and known sums."""
+    """Return counts of bins from the noisy ones, that agree with exact totals and known sums.
+
+    Unshaped counts are the noisy ones less what they are too much together, which is taken from all alike.
+    """
     size, parts = len(measurement.index), measurement.parts
     noisy, totals = values[:size].astype(np.float64), values[size:].astype(np.float64)
     families = given.over(measurement.tally) if given else []
+    known, free = [*families, Family(parts.total_of, totals)], (~parts.alone).astype(np.float64)
+    unshaped = noisy
     if families:
-        exact = Family(parts.total_of, totals)
-        return _known(noisy, [*families, exact], parts.alone, positive=bool(post))
-    if post:
-        out = shape(noisy, parts.total_of, totals)
-        out.counts[parts.alone] = noisy[parts.alone]
-        return Solved(out.counts, out.shift)
-    inside = parts.total_of >= 0
-    if not inside.any():
-        return Solved(noisy, (0.0, 0.0))
-    sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
-    gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
-    shifts = np.where(inside, gaps[parts.total_of], 0.0)  # what is too much is taken from all alike
-    return Solved(noisy - shifts, (float(shifts[~parts.alone].min()), float(shifts[~parts.alone].max())))
-
-
-def _known(noisy: Floats, families: list[Family], alone: NDArray[np.bool_], *, positive: bool) -> Solved:
-    """Return counts that agree with known sums.
-
-    A count is its noisy answer less a shift, or 0 where that is not above it: shifts are told for the counts
-    that are not settled by what is known, 0 among them.
-    """
-    counts = without_dust(agree(noisy, families, positive=positive, spread=(~alone).astype(np.float64)))
-    moved = noisy - counts
-    open_ = ~alone & np.isnan(settle_counts(families, len(noisy)))
-    low = moved[open_ & (counts > 0)] if positive else moved[open_]
-    return Solved(counts, (float(low.min(initial=0.0)), float(moved[open_].max(initial=0.0))))
+        unshaped = without_dust(agree(noisy, known, positive=False, spread=free))
+    elif len(totals):
+        inside = parts.total_of >= 0
+        sums = np.bincount(parts.total_of[inside], noisy[inside], parts.totals)
+        gaps = (sums - totals) / np.bincount(parts.total_of[inside], minlength=parts.totals)
+        unshaped = noisy - np.where(inside, gaps[parts.total_of], 0.0)
+    if not post or measurement.scale == 0:
+        return Solved(unshaped, unshaped)
+    shaped, moving = unshaped.copy(), ~parts.alone
+    own = variance(measurement.scale)
+    shaped[moving] = shape_sums(unshaped[moving], parts.total_of[moving], totals, own)
+    if families:
+        spread = free * (
+            shaped + max(1.0, float(shaped.mean()))
+        )  # large counts move more, and small ones too
+        shaped = without_dust(agree(shaped, known, positive=True, spread=spread))
+    return Solved(shaped, unshaped)
 
 
 Places = tuple[int, ...]
@@ -69,6 +82,7 @@ class Together:
         spread: The variance of each cell.
         facts: What is known of the cells.
         ties: That tables agree with each other and with exact totals.
+        still: Sets of columns whose whole tables are known.
     """
 
     sizes: Sequence[int]
@@ -76,6 +90,7 @@ class Together:
     spread: Floats
     facts: list[Family]
     ties: list[Family]
+    still: list[Places]
 
     @classmethod
     def of(cls, measurement: Residual, tables: Mapping[Places, Floats], given: Given) -> Together:
@@ -97,7 +112,7 @@ class Together:
             for pair in pairs
         ]
         spread = np.concatenate([measurement.table_variances(each).ravel() for each in order])
-        return cls(question.sizes, order, spread, facts, ties)
+        return cls(question.sizes, order, spread, facts, ties, _known_tables(question, given))
 
     def make_agree(self, tables: Mapping[Places, Floats], *, positive: bool) -> dict[Places, Floats]:
         """Return tables near those given that agree with all that is known, perhaps nowhere negative."""
@@ -109,6 +124,15 @@ class Together:
         return {places: part.reshape(shape) for places, part, shape in parts}
 
 
+def _known_tables(question: Marginals, given: Given) -> list[Places]:
+    """Return the sets of columns whose tables are public facts, of all rows."""
+    if question.condition is not None:
+        return []
+    place = {name: rank for rank, name in enumerate(question.domain.columns)}
+    tables = [fact.columns for fact in given.facts if fact.condition is None]
+    return [tuple(sorted(place[name] for name in columns if name in place)) for columns in tables]
+
+
 def _placed(family: Family, start: int, size: int) -> Family:
     """Return what is known of one table as known of all, whose cells begin at a place."""
     labels = np.full(size, -1, dtype=np.int64)
@@ -118,11 +142,7 @@ def _placed(family: Family, start: int, size: int) -> Family:
 
 def _exact(measurement: Residual, places: Places, table: Floats) -> Family:
     """Return the exact totals of products of groups, which an estimated table has already."""
-    assert measurement.groups is not None
-    labels = np.zeros(1, dtype=np.int64)
-    for place in places:
-        own = measurement.groups[place]
-        labels = (labels[:, None] * (int(own.max(initial=-1)) + 1) + own).ravel()
+    labels = _products(measurement, places)
     return Family(labels, np.rint(np.bincount(labels, table.ravel())))
 
 
@@ -176,9 +196,9 @@ def _tied(
     return Family(labels, np.zeros(many, dtype=np.int64), hstack([one, -one], format="csr"))
 
 
-NONNEGATIVE = "nonnegative"
-LIFTED = 0.001  # of even tables that may be mixed in, so that nothing is negative
-ROUNDS = 1_000  # of projections, for tables that are not negative and still agree
+SIGNED = "signed"  # of several tables: those that agree, negative counts and all
+WIDE = 10.0  # standard errors
+SHARES = (0.1, 0.01, 0.0)  # of the noise that are kept where not all can be
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +217,7 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
     Args:
         measurement: What was measured.
         values: The noisy value of every measured row.
-        post: False for the unbiased estimates; True the same, and a single table is made non-negative;
-            "nonnegative": the nearest that agree and are not negative.
+        post: False or "signed" for the unbiased estimates, which agree; else they also are not negative.
         given: Public facts with known answers; each holds in every table that can tell it.
 
     Proof note:
@@ -215,20 +234,21 @@ def solve_marginals(measurement: Residual, values: Ints, post: bool | str, given
     question, most = measurement.question, _most(measurement, totals)
     held = {places: question.occupied_cells(places) for places in tables}
     if any(each is not None for each in held.values()):  # linear, so what was unbiased stays so
-        tables = _projected(measurement, tables, totals, held, positive=False)
+        tables = _without_impossible(measurement, tables, held)
     before = without_dust(question.list_answers(tables))
+    positive, one = bool(post) and post != SIGNED, len(question.asked) == 1
     known = Together.of(measurement, tables, given) if given else None
-    if known is not None and known.facts:
-        positive = post == NONNEGATIVE or (bool(post) and len(question.asked) == 1)
-        tables = known.make_agree(tables, positive=positive)
-        return moved_from(before, without_dust(question.list_answers(tables)), most)
-    if not post:
-        return Solved(before, (0.0, 0.0), most)
-    if post == NONNEGATIVE:
-        tables = _projected(measurement, tables, totals, held, positive=True)
-    if len(question.asked) == 1:
-        tables = {places: _shaped(measurement, places, table) for places, table in tables.items()}
-    return moved_from(before, without_dust(question.list_answers(tables)), most)
+    known = known if known is not None and known.facts else None
+    if known is not None:
+        tables = known.make_agree(tables, positive=positive and one)
+    elif positive and one:
+        tables = {
+            places: _shaped(measurement, places, table, held[places], open_=True)
+            for places, table in tables.items()
+        }
+    if positive and not one:
+        tables = _lifted(measurement, tables, held, known)
+    return Solved(without_dust(question.list_answers(tables)), before, most)
 
 
 def _split(measurement: Residual, values: Ints) -> tuple[list[Source], dict[Places, Floats]]:
@@ -331,83 +351,96 @@ def _with_totals(
     return np.asarray(table + gap)
 
 
-def _projected(
-    measurement: Residual,
-    tables: Mapping[Places, Floats],
-    totals: Mapping[Places, Floats],
-    held: Mapping[Places, NDArray[np.bool_] | None],
-    *,
-    positive: bool,
+def _without_impossible(
+    measurement: Residual, tables: Mapping[Places, Floats], held: Mapping[Places, Mask | None]
 ) -> dict[Places, Floats]:
-    """Return tables near the ones given that agree, are 0 where nothing can be, and perhaps not negative.
-
-    Dykstra's alternating projections: on tables of the right cells, then on those that agree with each
-    other and with exact totals, until the two meet.
-    """
-    agreed = dict(tables)
-    largest = max((float(np.abs(each).sum()) for each in tables.values()), default=0.0)
-    enough = 1e-10 * max(1.0, largest)
-    even = _even(measurement, tables, totals, held) if positive else None
-    kept = {places: np.zeros_like(table) for places, table in tables.items()}
-    for _ in range(ROUNDS):
-        right, off = {}, 0.0
-        for places, table in agreed.items():
-            moved = table + kept[places]
-            right[places] = _cells_right(moved, held[places], positive)
-            kept[places] = moved - right[places]
-            wrong = table - _cells_right(table, held[places], positive)
-            if even is not None:  # what even tables lift can be left as it is
-                wrong = np.where(even[places] > 0, 0.0, wrong)
-            off = max(off, float(np.abs(wrong).max(initial=0.0)))
-        if off <= enough and (even is None or 1 - _share(agreed, even) <= LIFTED):
-            break
-        sources = [Source(places, (), table, 1.0) for places, table in right.items()]
-        agreed = _estimates(measurement, sources, totals)
-    if even is not None:
-        share = _share(agreed, even)
-        agreed = {places: share * table + (1 - share) * even[places] for places, table in agreed.items()}
-    return {places: _cells_right(table, held[places], positive) for places, table in agreed.items()}
+    """Return the nearest tables that agree and are 0 where the filter lets nothing through."""
+    kept = [np.ones(each.shape) if held[places] is None else held[places] for places, each in tables.items()]
+    limits = TableLimits(np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in kept]))
+    order, groups = tuple(tables), measurement.groups
+    agreement = Agreement(measurement.question.sizes, order, groups)
+    start = _listed(tables)
+    return _tables_of(np.where(limits.empty, 0.0, settle(start, start, agreement, limits)), tables)
 
 
-def _even(
+def _lifted(
     measurement: Residual,
     tables: Mapping[Places, Floats],
-    totals: Mapping[Places, Floats],
-    held: Mapping[Places, NDArray[np.bool_] | None],
-) -> dict[Places, Floats] | None:
-    """Return tables that agree and are nowhere negative: what is exact, or the mean total, spread evenly."""
-    if any(each is not None for each in held.values()):
-        return None
-    total = max(float(np.mean([table.sum() for table in tables.values()])), 0.0)
-    flat = {places: np.full(table.shape, total / max(table.size, 1)) for places, table in tables.items()}
-    return {places: _with_totals(measurement, places, table, totals) for places, table in flat.items()}
+    held: Mapping[Places, Mask | None],
+    known: Together | None,
+) -> dict[Places, Floats]:
+    """Return tables near those given that still agree and are nowhere negative.
+
+    A table that shares no column with another is shaped by itself; the number of rows stays what it is.
+    """
+    often = Counter(itertools.chain.from_iterable(tables))
+    alone = [places for places in tables if known is None and all(often[place] == 1 for place in places)]
+    found = {places: _shaped(measurement, places, tables[places], held[places]) for places in alone}
+    rest = {places: each for places, each in tables.items() if places not in found}
+    if not rest or sum(each.size << each.ndim for each in rest.values()) > MAX_SUMS:
+        return {**tables, **found}
+    even = [_even(measurement, places, each, held[places]).ravel() for places, each in rest.items()]
+    still = ((),) if known is None else ((), *known.still)
+    agreement = Agreement(measurement.question.sizes, tuple(rest), measurement.groups, EASE, still)
+    limits = known_limits(np.concatenate(even), [] if known is None else known.facts, agreement)
+    lifted = lift(_listed(rest), agreement, limits)
+    if lifted is None:  # known sums leave hardly any room beside the noise: less of it is kept
+        middle = _tables_of(limits.even, rest)
+        middle = known.make_agree(middle, positive=False) if known is not None else middle
+        start = _listed(middle)
+        tries = (lift(start + share * (_listed(rest) - start), agreement, limits) for share in SHARES)
+        lifted = next((each for each in tries if each is not None), np.maximum(start, 0.0))
+    return {**_tables_of(lifted, rest), **found}
 
 
-def _share(agreed: Mapping[Places, Floats], even: Mapping[Places, Floats]) -> float:
-    """Return how much of tables that agree is left when even ones are mixed in until nothing is negative."""
-    share = 1.0
-    for places, table in agreed.items():
-        low = (table < 0) & (even[places] > 0)
-        share = min(share, float((even[places][low] / (even[places] - table)[low]).min(initial=1.0)))
-    return share
+def _listed(tables: Mapping[Places, Floats]) -> Floats:
+    """Return all cells of tables, one after another."""
+    return np.concatenate([each.ravel() for each in tables.values()])
 
 
-def _cells_right(table: Floats, held: NDArray[np.bool_] | None, positive: bool) -> Floats:
-    """Return a table without counts where nothing can be, or without negative ones."""
-    table = table if held is None else np.where(held, table, 0.0)
-    return np.maximum(table, 0.0) if positive else table
+def _tables_of(listed: Floats, like: Mapping[Places, Floats]) -> dict[Places, Floats]:
+    """Return listed cells as tables of the shapes of others."""
+    parts = np.split(listed, np.cumsum([each.size for each in like.values()])[:-1])
+    pairs = zip(like.items(), parts, strict=True)
+    return {places: part.reshape(each.shape) for (places, each), part in pairs}
 
 
-def _shaped(measurement: Residual, places: Places, table: Floats) -> Floats:
-    """Return the nearest non-negative table with the same exact totals."""
-    group = np.zeros(1, dtype=np.int64)
-    if measurement.groups is None:
+def _even(measurement: Residual, places: Places, table: Floats, held: Mask | None) -> Floats:
+    """Return the rows of a table, or of each exact total in it, spread evenly over where they can be.
+
+    No more of them than some standard errors: what counts are lifted to is a share of these.
+    """
+    label = _products(measurement, places)
+    kept = np.ones(table.size, dtype=bool) if held is None else held.ravel()
+    rows, many = np.bincount(label, table.ravel()), np.bincount(label, kept)
+    rows = rows if measurement.groups is None else np.rint(rows)
+    each = (np.maximum(rows, 0.0) / np.maximum(many, 1))[label].reshape(table.shape)
+    spread = measurement.table_variances(places)
+    return np.where(
+        kept.reshape(table.shape), np.where(spread > 0, np.minimum(each, WIDE * np.sqrt(spread)), each), 0.0
+    )
+
+
+def _products(measurement: Residual, places: Places) -> Ints:
+    """Return for each cell of a table the product of groups, whose total is exact; 0 where none is."""
+    sizes, groups = measurement.question.sizes, measurement.groups
+    each = (np.zeros(sizes[place], dtype=np.int64) if groups is None else groups[place] for place in places)
+    return number_products(list(each))
+
+
+def _shaped(
+    measurement: Residual, places: Places, table: Floats, held: Mask | None, *, open_: bool = False
+) -> Floats:
+    """Return the nearest non-negative table with the same exact totals; else, unless open, the same sum."""
+    if open_ and measurement.groups is None:
         return np.maximum(table, 0.0)
-    for place in places:
-        own = measurement.groups[place]
-        group = (group[:, None] * (int(own.max(initial=-1)) + 1) + own).ravel()
-    totals = np.maximum(np.rint(np.bincount(group, table.ravel())), 0.0)
-    return shape(table.ravel(), group, totals).counts.reshape(table.shape)
+    label = _products(measurement, places)
+    totals = np.bincount(label, table.ravel())
+    totals = np.maximum(totals if measurement.groups is None else np.rint(totals), 0.0)
+    label = label if held is None else np.where(held.ravel(), label, -1)
+    return np.where(label < 0, 0.0, shape(table.ravel(), label, totals.astype(np.float64)).counts).reshape(
+        table.shape
+    )
 
 
 def _most(measurement: Residual, totals: Mapping[Places, Floats]) -> float | None:

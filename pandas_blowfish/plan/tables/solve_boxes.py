@@ -12,7 +12,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
 from pandas_blowfish.plan.line.solve import steady_inverse
 from pandas_blowfish.plan.shape.agree import agree
-from pandas_blowfish.plan.shape.solved import Solved, moved_from, without_dust
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.plan.shape.system import System
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, sum_nodes
 from pandas_blowfish.plan.tables.mesh import Mesh
@@ -177,10 +177,9 @@ def _answers(
     """
     found = _boxes(question, cells)
     raw = found if cells is noisy else _boxes(question, noisy)
-    shift = moved_from(raw, found).shift
     if post:
         found = np.clip(found, 0.0, np.inf if most is None else most)
-    return Solved(without_dust(found), shift, most)
+    return Solved(without_dust(found), without_dust(raw), most)
 
 
 def _boxes(question: Boxes, cells: Floats | None) -> Floats:

@@ -7,7 +7,7 @@ some sums of weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,8 @@ from pandas_blowfish.plan.shape.one_thread import one_thread
 
 FINEST = 1_000  # weights are whole numbers up to this
 LOGS = (-14.0, 4.0)  # between which logarithms of weights are searched
+MEMORY = 20  # moves that a descent remembers
+STEPS, FEW = 250, 100  # of a descent, and of one for a first impression
 
 
 def best_weights(
@@ -39,15 +41,15 @@ def best_weights(
 
 def least_error(tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats]) -> float:
     """Return nearly the least error that `best_weights` would find, much sooner."""
-    return _best(tells, _sharpest(losses), worth, starts, "BFGS")[0]
+    return _best(tells, _sharpest(losses), worth, starts, FEW)[0]
 
 
 def _best(
-    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats], method: str = "L-BFGS-B"
+    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats], steps: int = STEPS
 ) -> tuple[float, Floats]:
     """Return the least error found from any start, and its weights."""
     with one_thread():
-        found = [_descend(tells, losses, worth, start, method) for start in starts]
+        found = [_descend(tells, losses, worth, start, steps) for start in starts]
     return min(found, key=lambda each: each[0])
 
 
@@ -65,10 +67,9 @@ def _error(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> flo
 
 
 def _descend(
-    tells: Floats, losses: Floats, worth: Floats, logs: Floats, method: str = "L-BFGS-B"
+    tells: Floats, losses: Floats, worth: Floats, logs: Floats, steps: int = STEPS
 ) -> tuple[float, Floats]:
     """Return the least error found from a start, and its weights: a descent in their logarithms."""
-    from scipy.optimize import minimize
 
     def smooth(power: float, at: Floats) -> tuple[float, Floats]:
         weights = np.exp(np.clip(at, *LOGS))
@@ -81,13 +82,48 @@ def _descend(
         rises = 2 * ((share / np.maximum(loss, 1e-300)) @ losses) * weights / share.sum()
         return float(np.log(error.sum()) + 2 * (np.log(top) + np.log(share.sum()) / power)), falls + rises
 
-    limited = {"bounds": [LOGS] * len(logs)} if method == "L-BFGS-B" else {}
-    options = {"maxiter": 250, "maxcor": 20} if limited else {"maxiter": 100, "gtol": 1e-4}
     for power in (8.0, 64.0) if len(losses) > 1 else (1.0,):
-        step = minimize(partial(smooth, power), logs, jac=True, method=method, options=options, **limited)
-        logs = np.clip(step.x, *LOGS)
+        logs = descend(partial(smooth, power), logs, steps=steps, within=LOGS)
     weights = np.exp(logs)
     return _error(tells, losses, worth, weights), weights
+
+
+def descend(
+    height: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    *,
+    steps: int,
+    within: tuple[float, float] | None = None,
+    gain: float = 2.220446049250313e-09,
+) -> Floats:
+    """Return a point further down, of the start's shape: the descent that all searches with slopes share.
+
+    Args:
+        height: Returns the height of a point, and its slope there.
+        start: Where to begin.
+        steps: How many steps to take at most.
+        within: The least and the largest number of a point; None for any.
+        gain: The relative gain of a step below which it ends.
+
+    Examples:
+        >>> descend(lambda at: (float(((at - 3) ** 2).sum()), 2 * (at - 3)), np.zeros(1), steps=9).tolist()
+        [3.0]
+    """
+    from scipy.optimize import minimize
+
+    def flat(at: Floats) -> tuple[float, Floats]:
+        value, slope = height(at.reshape(start.shape))
+        return value, slope.ravel()
+
+    found = minimize(
+        flat,
+        start.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=None if within is None else [within] * start.size,
+        options={"maxiter": steps, "maxcor": MEMORY, "ftol": gain},
+    )
+    return np.asarray(found.x.reshape(start.shape))
 
 
 def _thinned(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> Floats:

@@ -32,6 +32,7 @@ from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.policy.secret import has_stand_in, joins_all, stand_in
 
 Mask = NDArray[np.bool_]
 
@@ -80,7 +81,8 @@ def longest_listed(graph: SecretGraph, lattice: Lattice) -> tuple[int, int]:
     weights, cells = lattice.weights(), lattice.attribute.cells
     values, large = weights[:cells], lattice.largest
     if isinstance(graph, WithMissing):
-        return longest(graph.inner, values), large if graph.joined else 0
+        lost = int(abs(weights[graph.partners]).max(initial=0))
+        return longest(graph.inner, values), large if graph.joined else lost
     if graph.size == cells:
         return longest(graph, values), 0
     if isinstance(graph, Explicit):
@@ -248,14 +250,36 @@ def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) 
             raise SecretError(attribute.name, "it shares a secret, and has too many values to list", fix=fix)
         if not attribute.bounded:
             _check_unbounded(attribute, secret, flow)
-    joined = attribute.nullable and secret["secret"] != "public" and secret.get("missing") != "public"
     most = 0 if lattice.ends is None else lattice.largest
     spaced = isinstance(attribute, (Grid, Unbounded)) and len(block) == 1
     if spaced and secret["secret"] in ("full", "threshold", "public"):
-        return TotalReach(longest_even(lattice, secret), most * joined, 2 * most, most)
+        lost = _lost(lattice, secret) if attribute.nullable else 0
+        return TotalReach(longest_even(lattice, secret), lost, 2 * most, most)
     graph = policy.graph.project([attribute.name]).blocks[0].graph
     within, lost = longest_listed(graph, lattice)
     return TotalReach(within, lost, 2 * most, most)
+
+
+def _lost(lattice: Lattice, secret: Mapping[str, Any]) -> int:
+    """Return the largest weight of a value that may become missing along an edge, in evenly cut cells."""
+    if joins_all(secret):
+        return lattice.largest
+    ends = _like(lattice.attribute, secret)
+    return 0 if ends is None else int(abs(lattice.weights_at(np.array(ends))).max())
+
+
+def _like(attribute: Attribute, secret: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the first and the last cell joined to missing values that are like one; None without such."""
+    if (cell := stand_in(secret, attribute)) is None:
+        return None
+    assert isinstance(attribute, (Grid, Unbounded))
+    if secret["secret"] == "full":
+        return 0, attribute.cells - 1
+    theta = theta_of(secret, [attribute], attribute.name) / scale_of(secret, attribute, attribute.name)
+    far = math.ceil(theta / attribute.step)
+    if isinstance(attribute, Unbounded):
+        return cell - far, cell + far
+    return max(cell - far, 0), min(cell + far, attribute.cells - 1)
 
 
 def _check_unbounded(attribute: Attribute, secret: Mapping[str, Any], flow: int) -> None:
@@ -266,20 +290,28 @@ def _check_unbounded(attribute: Attribute, secret: Mapping[str, Any], flow: int)
     if flow:
         why = "and a secret lets rows leave the filter, change their group or be absent"
         raise UnboundedColumnError(attribute.name, f"{why}, {limitless}")
-    if attribute.nullable and secret["secret"] != "public" and secret.get("missing") != "public":
+    if attribute.nullable and joins_all(secret):
         why = "and whether a value is missing is secret"
         raise UnboundedColumnError(attribute.name, f"{why}, {limitless}")
 
 
 def find_exits(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[int, int] | None:
-    """Return the cells of least and of greatest value from which a row can leave or change its group.
+    """Return the cells of least and of greatest value from which a row can leave, or change its group.
 
-    None where these are all cells (the filter and its secrets do not speak of the column), or there are none.
+    So can one that becomes missing, where that is like one value. None where these are all cells (the filter
+    and its secrets do not speak of the column), or there are none.
     """
     seen = set(tally.domain.columns)
     block = next(block for block in policy.secrets if attribute.name in block)
-    if not attribute.bounded or not seen & {attribute.name, *block}:
+    if not attribute.bounded:
         return None
+    if not seen & {attribute.name, *block}:
+        if not has_stand_in(policy.secrets[block]) or not attribute.nullable:
+            return None
+        graph = policy.graph.project([attribute.name]).blocks[0].graph
+        assert isinstance(graph, WithMissing)
+        places = lattice(attribute).weights()[graph.partners]
+        return int(graph.partners[places.argmin()]), int(graph.partners[places.argmax()])
     found, order, _ = _lined(policy, tally, attribute)
     atoms = np.concatenate([found.away, found.across.ravel()])
     return (int(order[atoms.min()]), int(order[atoms.max()])) if len(atoms) else None

@@ -249,7 +249,7 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
         answers[:, place], std[:, place], offsets[:, place] = found, spread, moved
         counts[:, place] = count if column.exact and count is not None else np.nan
     parts = (part.ravel() for part in (std, offsets, counts))
-    return Estimated(answers.ravel(), (0.0, 0.0), None, *parts)
+    return Estimated(answers.ravel(), answers.ravel(), None, *parts)
 
 
 def _sum(column: SummedColumn, sums: Ints, count: Ints | None, post: bool) -> Floats:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
-from pandas_blowfish.plan.lattice import Lattice, Total, lightest, rounding
+from pandas_blowfish.markup import span_words
+from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
 from pandas_blowfish.plan.scales import Scales, variance
@@ -232,7 +233,7 @@ class NoisySums(OneRound):
         if not any(self.rounding):
             return {}
         far = {
-            column.attribute.name: pd.Timedelta(float(most))
+            column.attribute.name: span_words(float(most))
             if column.attribute.kind == "datetime"
             else plain(most)
             for column, most in zip(self.summed, self.rounding, strict=True)
@@ -246,6 +247,25 @@ class NoisySums(OneRound):
             secret = not rows_public and not all(noisy)
             said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
         return {"values": said}
+
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return each column's sum in its own units, and a noisy count of rows besides."""
+        if not self.occupied.any():
+            return ()
+        errors = np.sqrt(self.variances.reshape(-1, len(self.summed))[self.occupied][0])
+        peaks = (max(self.moved.peaks[0], self.hidden), *self.moved.peaks[1:])
+        found = []
+        for number, (peak, scale) in enumerate(zip(peaks, self.total_scales, strict=True)):
+            if number >= len(self.summed):
+                if peak:
+                    found.append(InUnits("rows", Fraction(1), Fraction(peak), scale, np.nan, "number"))
+                continue
+            attribute, step = self.summed[number].attribute, self.summed[number].lattice.unit
+            kind = "logarithm" if getattr(attribute, "log", False) else "number"
+            kind = "datetime" if attribute.kind == "datetime" else kind
+            parts = (step, step * peak, step * scale, float(errors[number]))
+            found.append(InUnits(attribute.name, *parts, kind))
+        return tuple(found)
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         from pandas_blowfish.plan.totals.solve import solve_sums  # here: solving needs the strategies

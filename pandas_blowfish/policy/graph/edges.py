@@ -3,7 +3,8 @@
 `kernel/check.py` relies on these edges: an auditor reads this file, `moves.py` and the check together. It is
 written independently of the graphs that plans are made with (`secret_graph`, `ball`, `offsets`, `cubes`,
 `missing`, `joint`, `records`) and must stay so: what those get wrong is found here. Shared with them is how a
-secret is read: the groups of a partition (`secret.group_cells`), and the threshold of an error (`margin`).
+secret is read: the groups of a partition (`secret.group_cells`), the threshold of an error (`margin`) and
+the cell of a value (`attribute.cell_of`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.instant import span_ns
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values
+from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values, cell_of
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.graph.moves import (
     FAR,
@@ -83,7 +84,7 @@ class Edges:
 
     @cached_property
     def few(self) -> bool:
-        """Tell whether every edge can be tried."""
+        """Return whether every edge can be tried."""
         count = self.count
         if count is None or count > FEW or any(moves.cells is None for _, moves in self.blocks):
             return False
@@ -254,21 +255,24 @@ def _moves(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence
     """Return the moves of a block as its secret states them, seen on some of its columns.
 
     What is not seen may stay where it is, which is the shortest way to move the rest. A missing value is
-    joined to every cell of its block, so an unseen one leads from every seen cell to every other.
+    joined to every cell of its block, so an unseen one leads from every seen cell to every other; or it is
+    joined to what a stated value is joined to, and to that.
     """
     kind = secret["secret"]
-    hidden = kind != "public" and secret.get("missing") != "public"
+    stated = secret.get("missing")
+    hidden = kind != "public" and stated in (None, "protected")
     sizes = [a.size if a.bounded else None for a in seen]
     if kind == "public":
         return Nothing(sizes)
     if hidden and any(a.nullable for a in block if a not in seen):
         return Groups([None] * len(seen), sizes)
-    if kind == "edges" and not hidden:  # its pairs may name missing cells
+    if kind == "edges" and stated == "public":  # its pairs may name missing cells
         return Listed([a.size for a in seen], _pairs(secret, block, seen, [a.size for a in seen]))
     inner = _solid(secret, block, seen)
     if not any(a.nullable for a in seen):
         return inner
-    return Missing(inner, [a.nullable for a in seen], hidden)
+    like = None if hidden or stated == "public" else cell_of(seen[0], stated)  # the secret of one column
+    return Missing(inner, [a.nullable for a in seen], hidden, like)
 
 
 def _solid(secret: Mapping[str, Any], block: Sequence[Attribute], seen: Sequence[Attribute]) -> Moves:

@@ -24,7 +24,7 @@ from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.secret import group_cells, plain_groups
+from pandas_blowfish.policy.secret import group_cells, joins_all, plain_groups
 
 MAX_JOINT = 10**8  # joint cells of a block
 MAX_PAIRS = 4 * 10**6  # pairs of joint cells that may be compared one by one
@@ -53,7 +53,7 @@ def build_joint(
     name, kind = ", ".join(attribute.name for attribute in attributes), secret["secret"]
     _check(secret, attributes, name)
     size, solid = (math.prod(each) for each in ([a.size for a in seen], [a.cells for a in seen]))
-    secretive = kind != "public" and secret.get("missing") != "public"
+    secretive = joins_all(secret)
     if size > MAX_JOINT:
         raise DomainTooLargeError(f"the block ({name})", size, MAX_JOINT, fix="declare wider steps.")
     if secretive and any(a.nullable for a in attributes if a not in seen):

@@ -1,4 +1,4 @@
-"""Cells some of whose columns may be missing: each such cell is joined to every other, or to none.
+"""Cells some of whose columns may be missing: joined to every other, to those around one value, or to none.
 
 One graph for a column and for a joint block. Closed forms only, whatever graph joins the cells without
 missing values. Never sees rows.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,15 @@ class WithMissing(SecretGraph):
         inner: The graph of the cells without missing values, in C order over `solid`.
         solid: Value cells along each axis; by default the one axis of a column that may be missing.
         nullable: Whether each axis has a missing cell after its values.
-        joined: Whether a cell with a missing value is joined to every other cell, or to none.
+        joined: Whether a cell with a missing value is joined to every other cell.
+        like: Of one column, the cell that its missing one is as if it were.
+
+    Proof note:
+        Requires: with `like` one axis, and `joined` false.
+        Ensures:  the missing cell is joined to that cell and to all cells that it is joined to, no others.
+        Because:  `furthest` of a rank that is 1 on `like` alone is 1 on it and its neighbours; distances to
+                  others are those of `like`, and no way between values is shorter through a twin of one.
+        Checked:  tests/policy/graph/test_missing.py::test_a_stand_in_is_a_twin_of_its_value
     """
 
     def __init__(
@@ -34,11 +43,21 @@ class WithMissing(SecretGraph):
         nullable: Sequence[bool] = (True,),
         *,
         joined: bool,
+        like: int | None = None,
     ) -> None:
         self.solid, self.nullable = tuple([inner.size] if solid is None else solid), tuple(nullable)
         self.shape = tuple(n + extra for n, extra in zip(self.solid, self.nullable, strict=True))
         super().__init__(math.prod(self.shape))
-        self.inner, self.joined = inner, joined and inner.size < self.size
+        self.inner, self.joined, self.like = inner, joined and inner.size < self.size, like
+
+    @cached_property
+    def partners(self) -> Ints:
+        """Return the cells that the missing one is joined to, where it is like one of them."""
+        if self.like is None:
+            return np.empty(0, dtype=np.int64)
+        one = np.zeros(self.inner.size, dtype=np.int64)
+        one[self.like] = 1
+        return np.flatnonzero(self.inner.furthest(one))
 
     def _inside(self, cell: int) -> int | None:
         """Return a cell's number among the solid ones, None where something is missing."""
@@ -64,16 +83,21 @@ class WithMissing(SecretGraph):
         return own, np.setdiff1d(np.arange(self.size), own)
 
     def adjacent(self, a: int, b: int) -> bool:
-        """Tell whether two cells are joined; one with a missing value is joined to all or none."""
+        """Return whether two cells are joined; one with a missing value is joined to all or none."""
         one, two = self._inside(a), self._inside(b)
         if one is None or two is None:
-            return self.joined and a != b
+            if self.like is None or a == b:
+                return self.joined and a != b
+            other = two if one is None else one
+            return other == self.like or self.inner.adjacent(int(other or 0), self.like)
         return self.inner.adjacent(one, two)
 
     @property
     def edge_count(self) -> int:
         """Return the inner edges, and all pairs that hold a cell with a missing value."""
         void, solid = self.size - self.inner.size, self.inner.size
+        if self.like is not None:
+            return self.inner.edge_count + len(self.partners)
         return self.inner.edge_count + (void * solid + void * (void - 1) // 2 if self.joined else 0)
 
     def pairs(self) -> Ints:
@@ -83,6 +107,8 @@ class WithMissing(SecretGraph):
         if self.joined and len(self.solid) > 1:
             return star
         inner = self._outside(self.inner.pairs().ravel()).reshape(-1, 2)
+        if self.like is not None:
+            return np.concatenate([inner, [[self.like, self.size - 1]]])
         return np.concatenate([inner, star]) if self.joined else inner
 
     @property
@@ -95,15 +121,24 @@ class WithMissing(SecretGraph):
         own, void = self._parts()
         top = rank.copy()
         top[own] = self.inner.furthest(rank[own])
+        if self.like is not None:
+            near = self.partners
+            top[near] = np.maximum(top[near], rank[-1])
+            top[-1] = max(rank[-1], rank[near].max())
         if self.joined:
             top[own] = np.maximum(top[own], rank[void].max())
             top[void] = rank.max()
         return top
 
     def contains(self, other: SecretGraph) -> bool:
-        """Tell whether both the solid cells' edges and those of missing values are here."""
+        """Return whether both the solid cells' edges and those of missing values are here."""
         if isinstance(other, WithMissing):
-            return (self.joined or not other.joined) and self.inner.contains(other.inner)
+            if not self.inner.contains(other.inner):
+                return False
+            if self.joined or not (other.joined or other.like is not None):
+                return True
+            asked = np.arange(other.inner.size) if other.joined else other.partners
+            return bool(np.isin(asked, self.partners).all())
         return all(self.adjacent(int(a), int(b)) for a, b in other.edges())
 
     def distance(self, a: int, b: int) -> int | float:
@@ -112,7 +147,10 @@ class WithMissing(SecretGraph):
             return 0
         one, two = self._inside(a), self._inside(b)
         if one is None or two is None:
-            return 1 if self.joined else math.inf
+            if self.like is None:
+                return 1 if self.joined else math.inf
+            other = two if one is None else one
+            return max(self.inner.distance(int(other or 0), self.like), 1)
         return min(self.inner.distance(one, two), 2 if self.joined else math.inf)
 
     def relation(self, classes: Ints, labels: Ints) -> Relation:
@@ -128,6 +166,9 @@ class WithMissing(SecretGraph):
         count = int(classes.max(initial=-1)) + 1
         own, void = self._parts()
         found = self.inner.relation(classes[own], labels[own]).grown(count)
+        if self.like is not None:
+            near, gone = self.partners, np.full(len(self.partners), self.size - 1)
+            found.add(classes[near], classes[gone], labels[near] != labels[gone])
         if not self.joined:
             return found
         (low, high), (least, most) = (
@@ -152,6 +193,8 @@ class WithMissing(SecretGraph):
                       same label on every axis. Edges of solid cells are the inner graph's.
             Checked:  tests/policy/graph/test_missing.py::test_axis_relation_matches_edges
         """
+        if self.like is not None:
+            return self.relation(classes[0], labels[0])
         counts = [int(each.max(initial=-1)) + 1 for each in classes]
         inner = [each[:n] for each, n in zip(classes, self.solid, strict=True)]
         marks = [each[:n] for each, n in zip(labels, self.solid, strict=True)]
@@ -187,6 +230,8 @@ class WithMissing(SecretGraph):
 
     def missing_edges(self) -> Ints:
         """Return every edge of a cell with a missing value, that cell last."""
+        if self.like is not None:
+            return np.column_stack([self.partners, np.full(len(self.partners), self.size - 1)])
         if not self.joined:
             return np.empty((0, 2), dtype=np.int64)
         void = self._parts()[1]

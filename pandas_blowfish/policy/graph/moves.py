@@ -52,6 +52,11 @@ class Moves(ABC):
         """Return how many cells the columns have together; None without bounds."""
         return None if None in self.sizes else math.prod(each for each in self.sizes if each is not None)
 
+    def near(self, cell: int) -> Ints:
+        """Return the cells of one column that one of them is joined to."""
+        start, end = self.every()
+        return np.concatenate([end[start[:, 0] == cell, 0], start[end[:, 0] == cell, 0]])
+
     def list_cells(self) -> Ints:
         """Return all cells, in C order."""
         shape = [each for each in self.sizes if each is not None]
@@ -150,6 +155,12 @@ class Groups(Moves):
             end[:, column] = self._member(column, at)
         return end
 
+    def near(self, cell: int) -> Ints:
+        """Return the other cells of its group."""
+        low, high = self._run(0, np.array([cell]))
+        found = self._member(0, np.arange(low[0], high[0]))
+        return np.asarray(found[found != cell])
+
     def _run(self, column: int, cells: Ints) -> tuple[Ints, Ints]:
         """Return where the group of each cell begins and ends, among its column's cells by group."""
         labels, size, kept = self.labels[column], self.sizes[column], self._sorted[column]
@@ -215,6 +226,13 @@ class Window(Moves):
         low, high = self.window(rank)
         at, side = random.integers(low, high + 1), random.integers(0, 4, len(rank))
         return self._cell(np.where(side == 0, low, np.where(side == 1, high, at)))[:, None]
+
+    def near(self, cell: int) -> Ints:
+        """Return the other cells of its window."""
+        rank = cell if self.order is None else int(np.flatnonzero(self.order == cell)[0])
+        low, high = self.window(np.array([rank]))
+        found = self._cell(np.arange(low[0], high[0] + 1))
+        return np.asarray(found[found != cell])
 
     def _cell(self, rank: Ints) -> Ints:
         return rank if self.order is None else self.order[rank]
@@ -316,16 +334,20 @@ class Listed(Moves):
 
 
 class Missing(Moves):
-    """A block in which cells with a missing value are joined to all others, or to none.
+    """A block in which cells with a missing value are joined to all others, to some, or to none.
 
     Args:
         inner: The moves of cells in which nothing is missing.
         nullable: Which columns have a missing cell, which is their last.
-        secret: Whether it is secret that something is missing.
+        secret: Whether it could be any other.
+        like: Of one column, the cell it is as if it were: joined to what that is joined to, and to that.
     """
 
-    def __init__(self, inner: Moves, nullable: Sequence[bool], secret: bool) -> None:
+    def __init__(self, inner: Moves, nullable: Sequence[bool], secret: bool, like: int | None = None) -> None:
         self.inner, self.nullable, self.secret = inner, np.array(nullable), secret
+        self.partners = np.empty(0, dtype=np.int64)
+        if like is not None:
+            self.partners = np.append(inner.near(like), like).astype(np.int64)
         pairs = zip(inner.sizes, nullable, strict=True)
         self.sizes = tuple(None if size is None else size + extra for size, extra in pairs)
         self._last = np.array([size if size is not None else NO_VALUE for size in inner.sizes])
@@ -335,12 +357,17 @@ class Missing(Moves):
         """Return the pairs without, with one and with two missing ends."""
         if self.cells is None or self.inner.cells is None or self.inner.count is None:
             return None
+        if len(self.partners):
+            return self.inner.count + len(self.partners)
         gone = self.cells - self.inner.cells
         return self.inner.count + (gone * self.inner.cells + gone * (gone - 1) // 2 if self.secret else 0)
 
     def every(self) -> tuple[Ints, Ints]:
         """Return the pairs of the block, then those with a missing end."""
         start, end = self.inner.every()
+        if len(self.partners):
+            one = self.partners[:, None]
+            return np.concatenate([start, one]), np.concatenate([end, np.full_like(one, self._last[0])])
         if not self.secret:
             return start, end
         cells = self.list_cells()
@@ -355,6 +382,14 @@ class Missing(Moves):
         gone = self._gone(start)
         end = start.copy()
         end[~gone] = self.inner.draw(random, start[~gone])
+        if len(self.partners):
+            side = random.integers(0, 3, len(start))
+            some = random.integers(0, len(self.partners), len(start))
+            ends = np.where(side == 0, self.partners.min(), self.partners.max())
+            end[gone, 0] = np.where(side == 2, self.partners[some], ends)[gone]
+            leaves = np.isin(start[:, 0], self.partners) & (random.random(len(start)) < 0.3)
+            end[leaves, 0] = self._last[0]
+            return end
         if not self.secret:
             return end
         leaves = gone | (random.random(len(start)) < 0.1)

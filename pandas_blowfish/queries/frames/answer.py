@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened, is_name
@@ -59,6 +60,7 @@ def answer(
     known = Given.of(plan.policy, source.dataset.binding["rows"])
     solved = plan.measurement.solve(measured.values, post=post, known=known or None)
     facts = _plan_facts(plan, source.dataset.binding["rows"], solved)
+    facts |= _error_facts(plan, conditioned=bool(known))
     return build(plan, solved, describe_release(plan, measured, source, post=post, **facts))
 
 
@@ -141,9 +143,21 @@ def _as_measured(plan: Plan, measured: Measured, dataset: Dataset, name: str | N
         plan = reread(plan, how["strategy"], how["way"], how["form"])
     elif how != _entry_body(plan)["measured"]:
         plan = reread(plan, how["strategy"], how["way"], how["form"])
+    if body["scale"] != str(plan.scale):
+        plan = _as_priced(plan, body)
     if plan.values not in (None, len(measured.values)) or body["scale"] != str(plan.scale):
         raise NameTakenError(dataset.name, str(name), body.get("call"))
     return plan
+
+
+def _as_priced(plan: Plan, body: Mapping[str, Any]) -> Plan:
+    """Return the plan with as many moved records as an entry was charged for: bounds may be lower by now."""
+    own, how, found = plan.measurement.sensitivity, body["measured"], plan.price.found
+    moved = Fraction(body["sensitivity"]) / own if own and plan.price.touched else Fraction(0)
+    if moved.denominator != 1 or not 0 < moved <= found.limit:
+        return plan
+    then = replace(plan.price, bound=replace(found, count=int(moved), why="as it was charged"))
+    return reread(replace(plan, price=then), how["strategy"], how["way"], how["form"])
 
 
 def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
@@ -153,14 +167,24 @@ def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
         "std_low": float(plan.std[plan.std > 0].min(initial=math.inf)) if (plan.std > 0).any() else 0.0,
         "std_high": float(np.nan_to_num(plan.std).max(initial=0.0)),
         "smallest_scale": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
-        "lowest_shift": solved.shift[0],
-        "highest_shift": solved.shift[1],
         "largest_answer": solved.most,
         **_known(plan, rows),
         "facts": [fact.text for fact in plan.policy.facts[:FACTS]],
         "record_moves": plan.price.moved,
         "price_rule": plan.price.rule if plan.policy.constraints else None,
     }
+
+
+def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
+    """Return the law of the unshaped answers' errors, and how those of counts along a line go together.
+
+    Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
+    """
+    terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    if plan.query["verb"] not in ("hist", "cumhist"):
+        return terms
+    covariance = plan.measurement.covariance
+    return terms if covariance is None else {**terms, "covariance": covariance}
 
 
 def _known(plan: Plan, rows: int) -> dict[str, Any]:

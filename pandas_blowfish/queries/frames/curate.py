@@ -75,8 +75,9 @@ def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None =
     check_arguments(None, None, outside, unit)
     clip = outside == "clip"
     frame = open_table(frame)
-    count.require_columns(frame, [] if unit is None else [unit])
+    count.require_columns(frame, [])
     if unit is not None:
+        count.require_unit_column(frame, unit)
         return _per_unit(count_rows(frame, unit))
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
@@ -135,6 +136,10 @@ def _advice(dtype: Any, attribute: Attribute) -> str:
     if axis and (pd.api.types.is_string_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype)):
         read = "datetime" if attribute.kind == "datetime" else "numeric"
         return f'stored as text: pd.to_{read} converts it, with errors="coerce" what it cannot to missing'
+    if axis and isinstance(dtype, pd.PeriodDtype):
+        return "stored as periods: .dt.to_timestamp() makes them instants"
+    if axis and getattr(dtype, "kind", "") == "m":
+        return "stored as durations: .dt.total_seconds() makes them numbers"
     zones = [getattr(each, "tz", None) is None for each in (dtype, attribute)]
     if attribute.kind == "datetime" and zones[0] != zones[1]:
         return "one of schema and column has a time zone: tz_localize, or declare it"

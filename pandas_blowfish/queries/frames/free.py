@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +10,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.books.receipt import reading
-from pandas_blowfish.errors import ArgumentError, DeclaredValueError, FrameError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
+from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.shape.covariance import range_variances, regroup
+from pandas_blowfish.plan.shape.monotone import monotone
+from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.ordered_column import listed_bounds
-from pandas_blowfish.queries.quantile import frame_of, shares_of
-from pandas_blowfish.release import Facts, facts_of, with_receipt
+from pandas_blowfish.queries.quantile import RISING, curves_of, frame_of, inside_of, shares_of
+from pandas_blowfish.release import Facts, count_columns, facts_of, is_shifted, unshaped_of, with_receipt
 
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
 MOST_CELLS = 1_400  # whose every range, a million, can be listed
-RISING = (
-    "exact",
-    "identity",
-    "ordered",
-    "ordered_hierarchical",
-    "hierarchical",
-)  # errors of sums never exceed these
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +31,8 @@ class Lines:
     """A released histogram, or cumulative one, read as cumulative counts.
 
     Attributes:
-        positions: lines x (cells + 1).
+        positions: Unshaped cumulative counts, lines x (cells + 1).
+        shown: The same of the counts as released.
         spread: The standard error of each position.
         cells: The index of one line.
         groups: The index of the lines, None for a single one.
@@ -42,11 +41,31 @@ class Lines:
     """
 
     positions: Floats
+    shown: Floats
     spread: Floats
     cells: pd.Index[Any]
     groups: pd.Index[Any] | None
     facts: Facts
     summed: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the receipt states how errors go together, so that those of sums are known exactly."""
+        return self.facts.get("covariance") is not None
+
+    def errors(self, starts: Ints, stops: Ints) -> Floats:
+        """Return the standard errors of sums of cells start..stop-1, lines x ranges; or upper bounds."""
+        if self.is_exact:
+            many, size = len(self.positions), len(self.cells)
+            with reading():
+                return np.sqrt(range_variances(self.facts["covariance"], many, size, starts, stops))
+        low, high = self.spread[:, starts], self.spread[:, stops]
+        if self.summed:
+            together = self.facts["strategy"] in RISING
+            return np.asarray(np.sqrt(low**2 + high**2) if together else low + high)
+        if self.facts["strategy"] in RISING[:3]:
+            return np.asarray(np.sqrt(np.maximum(high**2 - low**2, 0.0)))
+        return np.asarray(high - low)
 
 
 def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
@@ -70,18 +89,30 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
         size += missing
         cells = index.get_level_values(-1)[:size]
     _check_order(index, cells, size, facts)
-    count, std = (release[name].to_numpy(dtype=float).reshape(-1, size) for name in ("count", "std"))
+    listed = [release["count"].to_numpy(dtype=float), release["std"].to_numpy(dtype=float)]
+    listed.append(listed[0] if is_shifted(facts) else unshaped_of(release, facts))
+    count, std, unshaped = (each.reshape(-1, size) for each in listed)
     if missing:
-        count, std, cells = count[:, :-1], std[:, :-1], cells[:-1]
+        count, std, unshaped, cells = count[:, :-1], std[:, :-1], unshaped[:, :-1], cells[:-1]
         cells = cells.astype("int64") if _whole(cells) else cells
     if ordered and not _has_order(cells):
         raise FrameError("the released values have no order", fix="ask for the counts themselves.")
     summed = facts["verb"] == "cumhist"
-    start = np.zeros((len(count), 1))
-    positions = np.concatenate([start, count if summed else np.cumsum(count, axis=1)], axis=1)
-    spread = std if summed else _added(facts, std)
     groups = index.droplevel(-1)[::size] if isinstance(index, pd.MultiIndex) else None
-    return Lines(positions, np.concatenate([start, spread], axis=1), cells, groups, facts, summed)
+    positions, shown = (
+        _from_start(each if summed else np.cumsum(each, axis=1)) for each in (unshaped, count)
+    )
+    spread = _from_start(std if summed else _added(facts, std))
+    lines = Lines(positions, shown, spread, cells, groups, facts, summed)
+    if summed or not lines.is_exact:
+        return lines
+    ends = np.arange(len(cells) + 1)
+    return replace(lines, spread=lines.errors(0 * ends, ends))
+
+
+def _from_start(each: Floats) -> Floats:
+    """Return values by line with a 0 before the first."""
+    return np.concatenate([np.zeros((len(each), 1)), each], axis=1)
 
 
 def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: Facts) -> None:
@@ -101,7 +132,7 @@ def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: F
 
 
 def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
-    """Return the counts of cells, or of coarser bins, that a release determines; errors are at most these.
+    """Return the counts of cells, or of coarser bins, that a release determines, from its unshaped counts.
 
     Args:
         release: A released hist or cumhist.
@@ -110,16 +141,19 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
     lines = lines_of(release, ordered=bins is not None)
     size = len(lines.cells)
     if bins is None:
-        return _counts(lines, np.arange(size), np.arange(size) + 1, lines.cells, "hist()")
+        found = _counts(lines, np.arange(size), np.arange(size) + 1, lines.cells, "hist()")
+        return found.assign(count=np.diff(lines.shown, axis=1).ravel())
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and 1 <= bins <= size:
         edges = np.array([size * number // int(bins) for number in range(int(bins) + 1)])
     elif isinstance(bins, (list, tuple, np.ndarray, pd.Index)) and len(bins) > 1:
         edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
         edges = np.append(edges, _end(lines.cells, list(bins)[-1]))
     else:
-        raise ArgumentError(
-            "bins", "not bins", allowed="a number of bins, or a list of edges of released cells"
-        )
+        number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+        problem = f"{bins} bins of {size:,} released cells" if number else ""
+        problem = problem or f"a {type(bins).__name__} is neither a number nor a list of two or more edges"
+        allowed = f"1 to {size:,}, or a list of edges of released cells"
+        raise ArgumentTypeError("bins", problem, allowed=allowed)
     if (np.diff(edges) <= 0).any():
         raise ArgumentError("bins", "an edge repeats or falls", allowed="rising edges")
     return _counts(
@@ -132,14 +166,20 @@ def cumhist_again(release: pd.DataFrame) -> pd.DataFrame:
     lines = lines_of(release)
     size = len(lines.cells)
     found = _counts(lines, np.zeros(size, dtype=np.int64), np.arange(size) + 1, lines.cells, "cumhist()")
-    total = lines.positions[:, -1:]
-    cdf = np.divide(lines.positions[:, 1:], total, out=np.full((len(total), size), np.nan), where=total > 0)
-    found["cdf"] = cdf.ravel()
+    shown = lines.shown
+    if lines.facts["post"] and not is_shifted(lines.facts):
+        weights = 1 / np.maximum(lines.spread, 1e-6 * lines.spread.max(initial=1e-9)) ** 2
+        nowhere = np.zeros((len(shown), 1), dtype=bool)
+        shown = monotone(lines.positions, np.array([0]), nowhere, weights)
+        found["count"] = shown[:, 1:].ravel()
+    total = shown[:, -1:]
+    cdf = np.divide(shown[:, 1:], total, out=np.full((len(total), size), np.nan), where=total > 0)
+    found.insert(2, "cdf", cdf.ravel())
     return found
 
 
 def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
-    """Return the counts of ranges that a release determines, with standard errors that are at most these."""
+    """Return the counts of ranges that a release determines, from its unshaped counts."""
     lines = lines_of(release)
     if isinstance(bounds, str) and bounds == "all" and len(lines.cells) <= MOST_CELLS:
         low, high = np.triu_indices(len(lines.cells))
@@ -159,33 +199,49 @@ def range_again(release: pd.DataFrame, bounds: Any) -> pd.DataFrame:
     return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), f"range({text})")
 
 
-def quantile_again(release: pd.DataFrame, q: Any) -> pd.DataFrame:
+def quantile_again(release: pd.DataFrame, q: Any, interpolation: Any = "linear") -> pd.DataFrame:
     """Return the quantiles that a release determines."""
-    lines, shares = lines_of(release), shares_of(q)
+    lines, shares, inside = lines_of(release), shares_of(q), inside_of(interpolation)
     facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
-    return frame_of(lines.positions, lines.spread, lines.cells, lines.groups, shares, facts)
+    rest, ends = None, np.arange(len(lines.cells) + 1)
+    if lines.is_exact or (not lines.summed and facts["strategy"] in RISING[:2]):
+        rest = lines.errors(ends, np.full(len(ends), ends[-1]))
+    curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
+    return frame_of(curves, lines.cells, lines.groups, shares, facts, inside)
 
 
 def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], derived: str) -> pd.DataFrame:
-    count = lines.positions[:, stops] - lines.positions[:, starts]
-    low, high = lines.spread[:, starts], lines.spread[:, stops]
-    if lines.summed:
-        together = lines.facts["strategy"] in RISING
-        std = np.sqrt(low**2 + high**2) if together else low + high
-    elif lines.facts["strategy"] in RISING[:3]:
-        std = np.sqrt(np.maximum(high**2 - low**2, 0.0))
-    else:
-        std = high - low
+    """Return sums of cells: unbiased ones, and as they are shown, which is no further from any truth."""
+    unshaped, std = lines.positions[:, stops] - lines.positions[:, starts], lines.errors(starts, stops)
     index = labels
     if lines.groups is not None:
         pairs = lines.groups.repeat(len(labels)).to_frame(index=False)
         inner = pd.concat([labels.to_frame(index=False)] * len(lines.groups), ignore_index=True)
         index = pd.MultiIndex.from_frame(pd.concat([pairs, inner], axis=1))
-    facts = {**lines.facts, "verb": derived.split("(")[0], "derived": derived, "answers": count.size}
-    if lines.summed:  # of a difference of two the shifts may add up
-        wide = facts["highest_shift"] - facts["lowest_shift"]
-        facts |= {"lowest_shift": -wide, "highest_shift": wide, "from_cumulative": True}
-    return with_receipt({"count": count.ravel(), "std": std.ravel()}, index, facts)
+    facts = {**lines.facts, "verb": derived.split("(")[0], "derived": derived, "answers": unshaped.size}
+    if is_shifted(facts):
+        if lines.summed:  # of a difference of two the shifts may add up
+            wide = facts["highest_shift"] - facts["lowest_shift"]
+            facts |= {"lowest_shift": -wide, "highest_shift": wide, "from_cumulative": True}
+        return with_receipt({"count": unshaped.ravel(), "std": std.ravel()}, index, facts)
+    facts |= _derived_errors(lines, starts, stops, facts["verb"])
+    shown = unshaped
+    if facts["post"]:
+        most = facts.get("largest_answer")
+        shown = np.where(std > 0, np.clip(unshaped, 0.0, np.inf if most is None else most), unshaped)
+    solved = Solved(without_dust(shown.ravel()), without_dust(unshaped.ravel()))
+    return with_receipt(count_columns(solved, std.ravel(), facts), index, facts)
+
+
+def _derived_errors(lines: Lines, starts: Ints, stops: Ints, verb: str) -> Facts:
+    """Return how errors of bins one after another, or of cumulative counts, go together; and their law."""
+    if not lines.is_exact:
+        return {"noise_terms": ESTIMATE}
+    if verb == "range":
+        return {"covariance": None}
+    with reading():
+        ends = np.append(starts[:1], stops)
+        return {"covariance": regroup(lines.facts["covariance"], ends, len(lines.cells))}
 
 
 def _added(facts: Facts, std: Floats) -> Floats:
@@ -213,13 +269,24 @@ def _place(cells: pd.Index[Any], value: Any, *, last: bool) -> int:
     if isinstance(cells, pd.IntervalIndex):
         ends = cells.right if last else cells.left
     try:
-        found = ends.get_loc(pd.Timestamp(value) if isinstance(ends, pd.DatetimeIndex) else value)
-    except (KeyError, TypeError, ValueError, pd.errors.InvalidIndexError):
+        found = ends.get_loc(_instant(ends, value, whole=last and ends is not cells))
+    except (KeyError, TypeError, ValueError, ArgumentError, pd.errors.InvalidIndexError):
         near = ", ".join(str(ends[place]) for place in _near(ends, value))
         raise DeclaredValueError(
             str(cells.name), f"{value!r} is not the edge of a released cell", allowed=f"for instance {near}"
         ) from None
     return int(np.arange(len(ends))[found]) + last
+
+
+def _instant(ends: pd.Index[Any], value: Any, *, whole: bool) -> Any:
+    """Return a bound of instants as one, read as `range` of a frame does: an upper date holds its day."""
+    if not isinstance(ends, pd.DatetimeIndex):
+        return value
+    zone = None if ends.tz is None else str(ends.tz)
+    end = date_end(value, zone) if whole else None
+    if end is not None and (after := from_ns(end, zone)) in ends:
+        return after
+    return from_ns(constant_ns(value, zone), zone)
 
 
 def _end(cells: pd.Index[Any], value: Any) -> int:

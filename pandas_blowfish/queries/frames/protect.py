@@ -84,7 +84,7 @@ def protect(
     promise = state_rows(promise, unit, max_rows)
     count.require_columns(frame, promise.domain.columns)
     if unit is not None:
-        count.require_columns(frame, [unit])
+        count.require_unit_column(frame, unit)
         if promise.max_rows == 1:
             units.require_unit(frame, unit)
     book, name = _place(frame.attrs.get("blowfish"), dataset, ledger)
@@ -187,8 +187,8 @@ def _bound(
             return found
     require_bound(found, promise, total, stated)
     binding = sealkey.with_key(book.location, name, found.binding)
-    kept = read_kept(frame, found, binding)
-    if stale := seal.find_change(kept, policy_of(found, 0).domain, binding):
+    kept, first = read_kept(frame, found, binding), policy_of(found, 0)
+    if stale := seal.find_change(kept, first.domain, binding, (), first.chain is not None):
         raise StaleFrameError(name, stale)
     require_recorded(kept, found)
     return found

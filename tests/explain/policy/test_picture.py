@@ -35,7 +35,7 @@ def axes():
 
 
 def _words(axes):
-    return [text.get_text() for text in (*axes.texts, axes.title, axes._left_title)]
+    return [text.get_text().replace("\n", " ") for text in (*axes.texts, axes.title, axes._left_title)]
 
 
 def _shown(axes, cells):

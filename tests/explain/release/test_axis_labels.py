@@ -5,7 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.explain.release.axis_labels import name_of, numbers_of, places_of, plain, write_units
+from pandas_blowfish.explain.release.axis_labels import (
+    in_lines,
+    name_of,
+    numbers_of,
+    places_of,
+    plain,
+    write_units,
+)
 
 mpl.use("Agg")
 DAYS = pd.date_range("2026-01-01", periods=4, freq="1D", tz="Europe/Paris")
@@ -127,10 +134,42 @@ def test_values_become_numbers():
 
 
 def test_many_long_names_are_turned():
-    """Names that would run into each other are written at an angle, very long ones cut."""
-    places = places_of(pd.Index([f"a rather long name {number} " * 3 for number in range(9)]), listed=False)
+    """Names that would run into each other are written at an angle, in lines, very long ones cut."""
+    places = places_of(pd.Index([f"a rather long name {number} " * 3 for number in range(8)]), listed=False)
 
     labels = _axis(places).get_ticklabels()
 
     assert labels[0].get_rotation() == 35
-    assert all(len(label.get_text()) <= 28 for label in labels)
+    assert all(len(line) <= 26 for label in labels for line in label.get_text().split("\n"))
+    assert {label.get_text().count("\n") for label in labels} == {1}
+
+
+def test_long_names_are_wrapped():
+    """Few stay level, in lines; names of one word are turned."""
+    names = ["furniture or household equipment", "radio or television", "education"] * 2
+    level = _axis(places_of(pd.Index(names), listed=False)).get_ticklabels()
+    words = _axis(
+        places_of(pd.Index([name.replace(" ", "") for name in names]), listed=False)
+    ).get_ticklabels()
+
+    assert "\n" in level[0].get_text()
+    assert {label.get_text().replace("\n", " ") for label in level} == set(names)
+    assert words[0].get_rotation() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "shown"),
+    [
+        ("a short one", 2, ["a short one"]),
+        ("two lines that are full", 2, ["two lines"]),
+        ("Donaudampfschiffahrt", 1, ["Donaudam..."]),
+        ("", 1, [""]),
+    ],
+)
+def test_names_in_lines(name, lines, shown):
+    """No line is longer than asked for, and what does not fit is cut."""
+    found = in_lines(name, 11, lines).split("\n")
+
+    assert len(found) <= lines
+    assert all(len(line) <= 11 for line in found)
+    assert found[0] == shown[0]

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from pandas_blowfish.explain.release.bars import MANY, THIN, Series, about, draw_counts
+from pandas_blowfish.explain.release.bars import MANY, THIN, draw_counts
+from pandas_blowfish.explain.release.series import Series, about
 
 mpl.use("Agg")
 
@@ -44,8 +45,8 @@ def test_few_bars_are_written(axes):
 
     sign = "\N{PLUS-MINUS SIGN}"
     assert [(text.get_text(), text.xy) for text in axes.texts] == [
-        (f"10.0 {sign} 2.0", (0, 12)),
-        (f"-5.0 {sign} 2.0", (1, -7)),
+        (f"10 {sign} 2", (0, 12)),
+        (f"-5 {sign} 2", (1, -7)),
     ]
 
 
@@ -78,3 +79,68 @@ def test_steps_keep_the_extremes(axes):
     assert len(drawn) <= 2 * THIN + 2
     assert drawn.max() == 50
     assert drawn.min() == value.min()
+
+
+def test_areas_of_unequal_bins_are_counts(axes):
+    """Bars are as wide as their bins; the narrowest keep their counts, and all counts are written."""
+    cells = pd.IntervalIndex.from_breaks([0.0, 5.0, 10.0, 30.0], closed="left", name="fare")
+
+    draw_counts(axes, "hist", cells, [_series([100, 50, 80], 10)])
+
+    bars = axes.patches
+    assert [round(bar.get_height(), 9) for bar in bars] == [100, 50, 20]
+    assert bars[2].get_x() + bars[2].get_width() == pytest.approx(30, abs=1)
+    assert [bar.get_width() for bar in bars[:2]] == pytest.approx([4.3, 4.3])
+    assert axes.get_ylabel() == "count per 5 of fare"
+    sign = "\N{PLUS-MINUS SIGN}"
+    assert [text.get_text().replace("\n", " ") for text in axes.texts] == [
+        f"100 {sign} 10",
+        f"50 {sign} 10",
+        f"80 {sign} 10",
+    ]
+    whiskers = axes.containers[1].lines[2][0].get_segments()
+    assert [round(end[1], 9) for end in whiskers[2]] == [17.5, 22.5]
+
+
+def test_bins_that_differ_a_little_are_equal(axes):
+    """As months do."""
+    cells = pd.IntervalIndex.from_breaks(pd.date_range("2026-01-01", periods=5, freq="MS"), closed="left")
+
+    draw_counts(axes, "hist", cells, [_series([1, 2, 3, 4], 1)])
+
+    assert [bar.get_height() for bar in axes.patches] == [1, 2, 3, 4]
+    assert axes.get_ylabel() == "count"
+
+
+def test_unequal_days_are_counted_per_day(axes):
+    """The narrowest bin says per what."""
+    days = pd.DatetimeIndex(["2026-01-01", "2026-01-08", "2026-03-01"])
+
+    cells = pd.IntervalIndex.from_breaks(days, closed="left", name="seen")
+    draw_counts(axes, "hist", cells, [_series([7, 52], 1)])
+
+    assert axes.get_ylabel() == "count per 7 days of seen"
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx([7, 7])
+
+
+def test_counts_that_noise_moves_to_a_bound_are_marked(axes):
+    """By triangles that point beyond it, and in words as what they may be."""
+    value = np.array([0.0, 40.0, 100.0])
+    one = Series("", np.arange(3), value, np.array([0.0, 20, 80]), np.array([20.0, 60, 100]))
+
+    note = draw_counts(axes, "hist", pd.Index(["a", "b", "c"], name="x"), [one])
+
+    marks = {line.get_marker(): line.get_xydata().tolist() for line in axes.lines if line.get_gid()}
+    assert marks == {"v": [[0, 0]], "^": [[2, 100]]}
+    assert note == "; triangles: noise reached a bound"
+    assert axes.texts[0].get_text() == "0 to 20"
+
+
+def test_of_many_steps_the_note_counts_those_at_a_bound(axes):
+    """Marks would cover the picture."""
+    value = np.concatenate([np.zeros(50), np.full(50, 30.0)])
+    one = Series("", np.arange(100), value, np.maximum(value - 10, 0), value + 10)
+
+    note = draw_counts(axes, "hist", pd.Index(range(100), name="x"), [one])
+
+    assert note == "; 50 of 100 held at a bound by noise"

@@ -90,6 +90,24 @@ def test_hist_draws_counts_and_intervals(asked, axes):
     assert axes.texts[0].get_text().startswith("epsilon 1, 90% intervals, typically \N{PLUS-MINUS SIGN} ")
 
 
+def test_the_name_is_the_title_and_the_call_a_footnote(asked):
+    """Beneath the axis and its label, in small letters; without a name the call is the title."""
+    from matplotlib.figure import Figure
+
+    axes = Figure(layout="constrained").subplots()
+    release = asked.hist("grade", epsilon=1, name="Grades, by $ and name")
+
+    release.blowfish.plot(ax=axes)
+    axes.figure.draw_without_rendering()
+
+    assert axes.get_title(loc="left") == r"Grades, by \$ and name"
+    (foot,) = [text for text in axes.texts if text.get_text() == "hist('grade')"]
+    assert foot.get_window_extent().y1 <= axes.xaxis.label.get_window_extent().y0
+    assert foot.get_window_extent().y0 >= 0
+    free = release.blowfish.cumhist().blowfish.plot(ax=axes.figure.add_subplot())
+    assert any(text.get_text() == "hist('grade').cumhist()" for text in free.texts)
+
+
 def test_groups_stand_side_by_side(asked, axes):
     """Each group has its colour and its name, and no two bars overlap."""
     release = asked.groupby("sex").hist("grade", epsilon=1)
@@ -182,17 +200,18 @@ def test_quantiles_are_points(asked, axes, column):
 
 
 def test_quantiles_of_groups_and_of_categories(asked, axes):
-    """Groups stand a little apart; categories have names and no whiskers, and the note says why."""
+    """Groups stand a little apart; categories have names, and whiskers from one to another."""
     asked.groupby("sex").quantile("grade", [0.2, 0.5], epsilon=1).blowfish.plot(ax=axes)
 
     assert [text.get_text() for text in axes.get_yticklabels()] == GRADES
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["F", "M"]
     assert axes.get_ylabel() == "grade"
-    assert "no error bars: categories have no distances" in axes.texts[-1].get_text()
+    assert "95% intervals" in axes.texts[-1].get_text()
+    assert all(np.isin(each[:, :, 1], range(3)).all() for each in _whiskers(axes) if each.size)
 
 
 def test_more_questions_keep_their_column(asked, axes):
-    """What is read off a release names both, and has no bars where its counts were shaped."""
+    """What is read off a release names both, and has the intervals of what was asked."""
     release = asked.hist(["sex", "day"], epsilon=1)
 
     release.blowfish.quantile(0.5).blowfish.plot(ax=axes)
@@ -201,8 +220,8 @@ def test_more_questions_keep_their_column(asked, axes):
 
     assert axes.get_ylabel() == "day"
     assert second.get_title(loc="left") == "hist('x').range([(0, 4)])"
-    assert "no error bars" in second.texts[-1].get_text()
-    assert not _whiskers(second)[0].size
+    assert "95% intervals" in second.texts[-1].get_text()
+    assert _whiskers(second)[0].size == 4
 
 
 def test_counts_are_one_bar(asked, axes):

@@ -6,11 +6,10 @@ import math
 import re
 
 import pandas as pd
-import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.explain.report.account import account
-from pandas_blowfish.explain.report.chapters import budget, promise_chapter, shorten_query, when
+from pandas_blowfish.explain.report.chapters import budget, promise_chapter, when
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -138,20 +137,6 @@ def test_without_a_policy_nothing_is_promised():
 
     assert set(promise_chapter(lost)) == {"promise", "odds", "findings"}
     assert all("cannot be read" in text for text in promise_chapter(lost).values())
-
-
-@pytest.mark.parametrize(
-    ("query", "shown"),
-    [
-        ("hist('age', strategy='auto', epsilon='1')", "hist('age', epsilon='1')"),
-        ("count(strategy='auto', epsilon='1')", "count(epsilon='1')"),
-        ("hist('age', strategy='tree', epsilon='1')", "hist('age', strategy='tree', epsilon='1')"),
-        (None, ""),
-    ],
-)
-def test_queries_are_shown_without_what_goes_without_saying(query, shown):
-    """That the planner chose is no news."""
-    assert shorten_query(query) == shown
 
 
 def test_times_are_machine_readable():

@@ -30,7 +30,7 @@ def test_a_named_release_has_everything():
     for part in (
         "epsilon 0.25",
         "identity: discrete Laplace noise of scale 8",
-        "give or take",
+        " (root mean squared, before answers",
         "entry 2",
         "<svg",
         "<summary>The numbers of",

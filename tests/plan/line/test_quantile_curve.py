@@ -1,16 +1,25 @@
 """Quantiles read off cumulative counts, on every kind of axis."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_blowfish.plan.line.quantile_curve import Axis, quantiles
+from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis, Curves, cell_bounds, quantiles
+
+INSIDE = ("linear", "lower", "midpoint", "higher")
 
 
-def _ask(cells, positions, q, spread=None):
+def _ask(cells, positions, q, spread=None, inside="linear"):
     positions = np.atleast_2d(np.array(positions, dtype=float))
     spread = np.zeros(positions.shape) if spread is None else np.full(positions.shape, float(spread))
-    return quantiles(positions, spread, Axis.of(cells), np.array(q, dtype=float))
+    return quantiles(_curves(positions, spread), Axis.of(cells), np.array(q, dtype=float), inside)
+
+
+def _curves(positions, spread, law="any"):
+    rest = np.sqrt(spread[:, -1:] ** 2 - spread**2) if law == "cells" else None
+    return Curves(positions, np.maximum.accumulate(positions, axis=1), spread, rest, law == "sums")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -74,14 +83,14 @@ def test_the_error_is_how_far_one_standard_error_moves_it():
 
 @pytest.mark.parametrize("error", [1.0, 4.0, 16.0])
 def test_the_error_inside_a_bin_is_linear_too(error):
-    """A hundred rows in a bin of ten: an error of a row moves the value by a tenth, not to the bin's edge."""
+    """A hundred rows in a bin of ten: an error of a row moves it by a tenth; the bin's width is added."""
     bins = pd.interval_range(0.0, 30.0, freq=10, closed="left")
     positions, spread = np.array([[0.0, 100, 200, 300]]), np.array([[0.0, error, error, 0]])
 
-    values, std = quantiles(positions, spread, Axis.of(bins), np.array([0.5]))
+    values, std = quantiles(_curves(positions, spread), Axis.of(bins), np.array([0.5]))
 
     assert values.tolist() == [15]
-    assert std == pytest.approx([error / 10])
+    assert std == pytest.approx([np.hypot(error / 10, 10 / np.sqrt(12))])
 
 
 def test_bins_that_bounds_cut_end_there():
@@ -100,7 +109,7 @@ def test_bins_that_bounds_cut_end_there():
         (days, [0, 1], [breaks[0], last]),
     ):
         positions = np.arange(len(axis.low) + 1, dtype=float)[None, :]
-        values, std = quantiles(positions, 0.3 * (positions > 0), axis, np.array(q, dtype=float))
+        values, std = quantiles(_curves(positions, 0.3 * (positions > 0)), axis, np.array(q, dtype=float))
 
         assert list(values) == wanted
         assert not pd.isna(std).any()
@@ -111,10 +120,11 @@ def test_an_exact_end_does_not_make_its_quantile_exact():
     positions, spread = np.array([[0.0, 5, 5, 6]]), np.array([[0.0, 2, 2, 0]])
 
     for q in ([1.0], [0.5, 1.0]):
-        std = quantiles(positions, spread, Axis.of(pd.RangeIndex(3)), np.array(q))[1]
+        std = quantiles(_curves(positions, spread), Axis.of(pd.RangeIndex(3)), np.array(q))[1]
 
         assert std[-1] > 0
-    assert quantiles(positions, 0 * spread, Axis.of(pd.RangeIndex(3)), np.array([1.0]))[1].tolist() == [0]
+    exact = _curves(positions, 0 * spread)
+    assert quantiles(exact, Axis.of(pd.RangeIndex(3)), np.array([1.0]))[1].tolist() == [0]
 
 
 def test_a_line_without_rows_has_no_quantile():
@@ -127,3 +137,84 @@ def test_a_line_without_rows_has_no_quantile():
     assert np.isnan(_ask(pd.RangeIndex(2), positions, [0.5])[0][0])
     assert _ask(days, positions, [0.5])[0].isna().tolist() == [True, False]
     assert _ask(ranks, positions, [0.5])[0].isna().tolist() == [True, False]
+
+
+def test_parts_of_a_cell_are_chosen_as_pandas_names_them():
+    """The beginning, the middle or the end of the bin; a whole number is itself."""
+    bins, closed = (
+        pd.interval_range(0, 20, freq=10, closed="left"),
+        pd.IntervalIndex.from_arrays([0], [9], "both"),
+    )
+
+    assert [_ask(bins, [0, 4, 8], [0.7], inside=each)[0].item() for each in INSIDE] == [14, 10, 15, 20]
+    assert [_ask(closed, [0, 4], [0.7], inside=each)[0].item() for each in INSIDE] == [7, 0, 5, 9]
+    assert [_ask(pd.RangeIndex(2), [0, 4, 8], [0.7], inside=each)[0].item() for each in INSIDE] == [1] * 4
+
+
+@pytest.mark.parametrize("law", ["sums", "cells", "any"])
+@pytest.mark.parametrize("counts", ["ties", "even", "empty tails", "few"])
+def test_cells_are_covered_whatever_the_curve(counts, law):
+    """Each level by itself, with the noise of cells or of sums, whole or nearly without rows."""
+    draw, size, q = np.random.default_rng(3), 150, np.array([0.02, 0.5, 0.51, 0.9, 1])
+    rows = {
+        "ties": np.where(np.arange(size) % 50 == 0, 500, 3),
+        "even": np.full(size, 12),
+        "empty tails": np.where(np.abs(np.arange(size) - 75) < 3, 300, 0),
+        "few": np.where(np.arange(size) == 75, 10, 0),
+    }[counts]
+    truth = np.append(0, np.cumsum(rows))
+    cells = (truth[1:] >= q[:, None] * truth[-1]).argmax(axis=1)
+    inside, repeats = np.zeros((len(q), len(LEVELS))), 400
+
+    for _ in range(repeats):
+        noise = draw.laplace(0, 20, size)
+        noise = np.append(0, noise if law != "cells" else np.cumsum(noise))
+        spread = np.full(size, 20 * np.sqrt(2)) * (np.sqrt(np.arange(size) + 1) if law == "cells" else 1)
+        curves = _curves((truth + noise)[None], np.append(0, spread)[None], law)
+        first, last = cell_bounds(curves, Axis.of(pd.RangeIndex(size)), q)
+        inside += (first <= cells[:, None]) & (cells[:, None] <= last)
+
+    level = np.array([float(each) for each in LEVELS])
+    assert (inside / repeats >= level - 3 * np.sqrt(level * (1 - level) / repeats)).all()
+
+
+def test_higher_levels_hold_lower_ones_and_the_value():
+    """Bands only grow; the cell that the value is read off is always among them."""
+    draw, axis, q = np.random.default_rng(5), Axis.of(pd.RangeIndex(200)), np.array([0.1, 0.5, 0.99])
+
+    for _ in range(20):
+        positions = np.append(0, 5 * np.arange(200) + draw.laplace(0, 60, 200))[None]
+        curves = _curves(positions, np.append(0, np.full(200, 85))[None])
+        first, last = cell_bounds(curves, axis, q)
+
+        assert (np.diff(first, axis=1) <= 0).all()
+        assert (np.diff(last, axis=1) >= 0).all()
+        values = quantiles(curves, axis, q)[0]
+        assert ((first[:, 0] <= values) & (values <= last[:, 0])).all()
+
+
+def test_empty_tails_are_ruled_out_by_means_of_many():
+    """Single positions that noise throws across are not enough where hundreds say otherwise."""
+    draw, size = np.random.default_rng(6), 4_000
+    positions = np.append(0, np.minimum(10 * np.arange(1, size + 1), 1_000) + draw.laplace(0, 60, size))[None]
+    curves = _curves(positions, np.append(0, np.full(size, 60 * np.sqrt(2)))[None], "sums")
+
+    last = cell_bounds(curves, Axis.of(pd.RangeIndex(size)), np.array([0.5]))[1]
+
+    assert last[0, LEVELS.index(Fraction("0.95"))] < 300
+
+
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0])
+def test_errors_at_a_share_are_those_of_dense_covariances(q):
+    """From the errors before a position, after it and of all; bounds are at least as large."""
+    draw = np.random.default_rng(9)
+    mix = draw.normal(size=(7, 5))
+    covariance = mix.T @ mix  # of five counts
+    before = np.tri(6, 5, -1)
+    spread, rest = (np.sqrt(np.diag(m @ covariance @ m.T))[None] for m in (before, 1 - before))
+    dense = before - q * before[-1]
+
+    exact = Curves(spread, spread, spread, rest).errors(0, q)
+
+    assert exact == pytest.approx(np.sqrt(np.diag(dense @ covariance @ dense.T)))
+    assert (Curves(spread, spread, spread).errors(0, q) >= exact - 1e-9).all()

@@ -102,9 +102,7 @@ def test_shaped_answers_rise_and_keep_what_is_exact(strategy):
             for total in range(line.exact.totals):
                 inside = line.exact.total_of == total
                 assert segments[inside].sum() == pytest.approx(truth[inside].sum(), abs=1e-6)
-            moved = raw.answers - solved.answers
-            assert solved.shift == pytest.approx((min(moved.min(), 0), max(moved.max(), 0)))
-            assert raw.shift == (0, 0)
+            assert solved.unshaped.tolist() == raw.unshaped.tolist() == raw.answers.tolist()
 
 
 @pytest.mark.parametrize(
@@ -210,24 +208,34 @@ def test_known_sums_on_lines_keep_what_is_exact(strategy):
                 assert not post or steps.min() >= -1e-7
 
 
-def test_shifts_of_counts_that_agree_with_known_sums():
-    """Every count that is not settled is its noisy one less a shift, or 0 where that is not above it."""
+def test_unshaped_counts_agree_with_known_sums():
+    """Shaped or not they have the known sums; the unshaped ones are those of post=False."""
     domain = Domain((integers("x", 0, 11),))
     facts = [bf.Count("x < 4", answer=9), bf.Count("x == 7", answer=30), bf.Count("x >= 10", answer=2)]
     given = Given.of(bf.Policy(domain, constraints=facts))
     made = bf.Policy(domain).plan.hist("x", strategy="identity").measurement
     noisy = np.array([9, -4, 1, 2, 5, 0, -3, 5, 9, 2, -6, 1, 41])
-    open_ = np.arange(12) != 7
 
     solved = made.solve(noisy, post=True, known=given)
     plain = made.solve(noisy, post=False, known=given)
 
-    low, high = solved.shift
-    moved = noisy[:12] - solved.answers
-    up = open_ & (solved.answers > 0)
-    assert solved.answers[7] == plain.answers[7] == 30
-    assert (solved.answers[:4].sum(), solved.answers.sum()) == pytest.approx((9, 41))
-    assert (low, high) == pytest.approx((min(moved[up].min(), 0), max(moved[open_].max(), 0)))
-    assert noisy[:12][open_ & ~up].max() <= high
-    moved = (noisy[:12] - plain.answers)[open_]
-    assert plain.shift == pytest.approx((min(moved.min(), 0), max(moved.max(), 0)))
+    for each in (solved.answers, plain.answers):
+        assert (each[7], each[:4].sum(), each.sum()) == pytest.approx((30, 9, 41))
+    assert solved.answers.min() >= 0
+    assert solved.unshaped.tolist() == plain.unshaped.tolist() == plain.answers.tolist()
+
+
+def test_many_empty_segments_do_not_add_up():
+    """Segments whose totals are secret are fitted together: the curve ends where it was measured."""
+    domain = Domain((integers("x", 0, 599),))
+    policy = bf.Policy(domain, secrets={"x": bf.partition(10)}, presence=True)
+    plan = policy.plan.cumhist("x", epsilon="1/10")
+    counts, off = np.where(np.arange(600) < 30, 200, 0), []
+
+    for seed in range(15):
+        with bf.testing.replay(seed):
+            solved = plan.measurement.solve(_noisy(plan.measurement, counts), post=True)
+        off.append((solved.answers - np.cumsum(counts)) / plan.std)
+        assert (np.diff(solved.answers) >= -1e-9).all()
+
+    assert np.abs(np.mean(off, axis=0)[50:]).max() < 1.2

@@ -133,9 +133,10 @@ def test_a_start_must_fit_the_atoms():
     parity = np.arange(16)[None, :] % 2
     plan = policy_of(16, 1).plan.workload(parity, "x", strategy="optimised")
     asked = plan.asked[0]
-    woven = next(iter(asked._woven(plan.policy, plan.epsilon, module.LINES, apart=False)))
+    case = module.WorkloadCase(asked, plan.policy, plan.epsilon, False, False, [])
+    woven = case.nests[0]
 
-    assert asked._over(plan.measurement.atoms, woven) is None
+    assert asked.over_atoms(plan.measurement.atoms, woven) is None
     assert plan.sensitivity <= module.MAX_WEIGHT
 
 

@@ -14,7 +14,7 @@ def _leveled(radices, secrets=None, **options):
     policy = bf.Policy(domain, secrets=secrets, **options)
     boxes = [((low, high), (2, 6)) for low in range(8) for high in range(low, 8)]
     question = policy.plan.range(["a", "b"], boxes, strategy="identity").asked[0]
-    ladders = question._ladders(question.segments(policy), radices)
+    ladders = question.ladders(question.segments(policy), radices)
     return BoxLevels(question, tuple(ladders), changes(question.graph(policy), question.whole))
 
 

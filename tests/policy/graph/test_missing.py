@@ -133,6 +133,60 @@ def test_public_missing_is_alone():
     assert line.visible(np.array([0] * 10 + [1])) == 0
 
 
+def _twin(seed):
+    """Return a random column whose missing cell is like one of its values, and its edges by definition."""
+    draw = random.Random(seed)
+    size = draw.randint(1, 7)
+    order = np.array(draw.sample(range(size), size))
+    pairs = [pair for pair in itertools.combinations(range(size), 2) if draw.random() < 0.4]
+    inner = draw.choice(
+        [
+            Ball.even(size, draw.randint(1, 3)),
+            Ball(np.minimum(np.arange(size) + draw.randint(0, 2), size - 1), order),
+            Cliques(np.array([draw.randrange(3) for _ in range(size)])),
+            Explicit(size, np.array(pairs, dtype=np.int64).reshape(-1, 2)),
+        ]
+    )
+    like = draw.randrange(size)
+    joined = {(a, b) for a, b in itertools.combinations(range(size), 2) if inner.adjacent(a, b)}
+    near = {like, *(cell for cell in range(size) if inner.adjacent(cell, like))}
+    listed = Explicit(size + 1, np.array(sorted(joined | {(cell, size) for cell in near})).reshape(-1, 2))
+    return WithMissing(inner, joined=False, like=like), listed, draw
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_stand_in_is_a_twin_of_its_value(seed):
+    """Edges, components, distances, ranks in reach, relations and inclusion are those of its edges."""
+    graph, listed, draw = _twin(seed)
+    cells = range(graph.size)
+    classes = np.array([draw.randrange(3) for _ in cells])
+    labels = np.array([draw.randrange(-1, 2) for _ in cells])
+    rank = np.array(draw.sample(range(graph.size), graph.size))
+
+    fast, slow = graph.relation(classes, labels), listed.relation(classes, labels)
+    along = graph.axis_relation([classes], [labels])
+
+    assert {tuple(sorted(edge)) for edge in graph.edges().tolist()} == {
+        tuple(e) for e in listed.listed.tolist()
+    }
+    assert graph.edge_count == listed.edge_count
+    assert all(graph.adjacent(a, b) == listed.adjacent(a, b) for a in cells for b in cells)
+    assert all(graph.distance(a, b) == listed.distance(a, b) for a in cells for b in cells)
+    same = graph.components[:, None] == graph.components[None, :]
+    assert (same == (listed.components[:, None] == listed.components[None, :])).all()
+    assert (graph.furthest(rank) == listed.furthest(rank)).all()
+    for found in (fast, along):
+        assert (found.move == slow.move).all()
+        assert (found.cross == slow.cross).all()
+    assert graph.visible(labels) == listed.visible(labels)
+    others = [WithMissing(graph.inner, joined=joined) for joined in (True, False)]
+    others += [WithMissing(graph.inner, joined=False, like=like) for like in range(graph.inner.size)]
+    for other in others:
+        held = Explicit(graph.size, other.edges())
+        assert graph.contains(other) == listed.contains(held)
+        assert other.contains(graph) == held.contains(listed)
+
+
 def test_secrets_say_whether_missing_is_joined():
     """Every secret protects the missing cell unless it, or the column, is public."""
     column = integers("x", 0, 3, nullable=True)

@@ -5,6 +5,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, NameTakenError
+from pandas_blowfish.facts.move_bound import MoveBound
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.frames.answer import answer
 from pandas_blowfish.queries.frames.protect import open_frame
@@ -91,3 +92,21 @@ def test_every_verb_rereads_its_answers():
     for name, ask in verbs.items():
         pd.testing.assert_frame_equal(ask(df.blowfish), before[name])
     assert df.blowfish.ledger.entries["kind"].tolist().count("charge") == len(verbs)
+
+
+def test_a_stored_answer_outlives_a_better_bound(monkeypatch):
+    """It was measured with more noise than the same question has by now, and is read by that."""
+    domain = Domain((integers("x", 0, 3), integers("y", 0, 4)))
+    policy = bf.Policy(domain, constraints=[bf.Marginal("x"), bf.Marginal("y")])
+    rows = pd.DataFrame({"x": [0, 1, 2, 3] * 5, "y": [0, 1, 2, 3, 4] * 4})
+    frame = rows.blowfish.protect(policy, epsilon=2, dataset="bounds", ledger=bf.Ledger())
+
+    with monkeypatch.context() as before:
+        before.setattr(MoveBound, "cap", lambda bound, rows: bound)
+        first = frame.blowfish.hist(["x", "y"], epsilon=1, name="kept")
+    again, anew = (frame.blowfish.hist(["x", "y"], epsilon=1, name=name) for name in ("kept", "new"))
+
+    assert first.equals(again)
+    assert first.attrs["blowfish"]["scale"] == again.attrs["blowfish"]["scale"] == "297910"
+    assert anew.attrs["blowfish"]["sensitivity"] == "40"
+    assert frame.blowfish.budget.spent == 2

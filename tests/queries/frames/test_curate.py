@@ -6,7 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, FactMismatchError, FrameError, SchemaError
-from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 FRAME = pd.DataFrame(
     {"age": [1, 123456789], "name": ["SECRETVALUE", "x"], "when": pd.to_datetime(["2020-01-01"] * 2)}
@@ -127,3 +127,20 @@ def test_rows_per_person_and_what_each_limit_would_drop(engine):
     assert bf.check(rows.head(0), policy, unit="who").loc[1].tolist() == [0, 0, 0, 0, 0.0]
     with pytest.raises(FrameError, match="missing"):
         bf.check(frame.assign(who=None), policy, unit="who")
+
+
+def test_periods_and_durations_are_drafted_as_what_they_become(capsys):
+    """Neither is taken as it is: the draft, and the check, name the conversion."""
+    frame = pd.DataFrame(
+        {"month": pd.period_range("2026", periods=3, freq="M"), "stay": pd.to_timedelta([1, 2, 3], unit="h")}
+    )
+    code = str(bf.draft(frame))
+    capsys.readouterr()
+    month = from_dict("month", {"type": "datetime", "min": "2026-01-01", "max": "2027-01-01", "step": "1D"})
+    policy = bf.Policy(Domain((month, from_dict("stay", {"type": "float", "min": 0, "max": 100, "step": 1}))))
+
+    assert "'month': pa.Column('datetime64[ns]'" in code
+    assert "df['month'].dt.to_timestamp() first" in code
+    assert "'stay': pa.Column(float" in code
+    assert "df['stay'].dt.total_seconds() first" in code
+    assert bf.check(frame, policy)["status"].str.contains("to_timestamp|total_seconds").all()

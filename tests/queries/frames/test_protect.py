@@ -304,3 +304,20 @@ def test_a_binding_is_compared_without_rows():
     for policy, changed in ((other, {}), (POLICY, {"outside": "clip"}), (POLICY, {"unit": "x"})):
         with pytest.raises(PolicyMismatchError):
             require_bound(bound, policy, Fraction(1), {**stated, **changed})
+
+
+def test_a_column_that_is_the_index_or_no_column_says_so():
+    """An index with the column's name wants reset_index(); a unit that is no column is named as the unit."""
+    policy = bf.datasets.patients_policy()
+    patients = bf.datasets.patients(20)
+
+    with pytest.raises(bf.errors.FrameError, match=r"age is the index: df.reset_index\(\)"):
+        patients.set_index("age").blowfish.protect(policy, epsilon=1)
+    assert len(patients.set_index("age").reset_index().blowfish.protect(policy, epsilon=1)) == 20
+    named = patients.rename_axis("patient_id").reset_index()
+    with pytest.raises(bf.errors.FrameError, match=r"unit='patientid' names no(?s:.*)mean 'patient_id'"):
+        named.blowfish.protect(policy, epsilon=1, unit="patientid")
+    with pytest.raises(bf.errors.FrameError, match="the schema need not declare it"):
+        named.blowfish.protect(policy, epsilon=1, unit="nobody")
+    with pytest.raises(bf.errors.FrameError, match=r"reset_index\(\)"):
+        named.set_index("patient_id").blowfish.protect(policy, epsilon=1, unit="patient_id")

@@ -1,0 +1,187 @@
+"""How errors of the counts along lines go together, as plain data: the exact error of any range of a release.
+
+A receipt holds what a strategy's `covariance` describes: what was measured, with which scales, and what is
+exact. `range_variances` reads it. Never sees rows. Lists are written as runs, [value, how often].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.line.axis import LineGraph
+from pandas_blowfish.plan.line.nest import Layout, Nest
+from pandas_blowfish.plan.line.tree import Crossing
+from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.scales import row_variances
+from pandas_blowfish.plan.sensitivity import ExactParts
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.line.runs import Nested
+    from pandas_blowfish.plan.line.tree import Tree
+    from pandas_blowfish.plan.tables.identity import Identity
+
+Record = dict[str, Any]
+MAX_RUNS = 2_000  # in one list: longer ones are left out, and errors of ranges are bounds
+MAX_BRANCHINGS, MAX_CELLS = 64, 20_000_000  # that a receipt may describe
+ALONE = -2  # a total that is exact by itself; -1 for none that is exact, else the number of a shared one
+
+
+def to_runs(values: NDArray[Any]) -> list[list[Any]] | None:
+    """Return a list as runs of equal values; None where there are too many.
+
+    Examples:
+        >>> to_runs(np.array([5, 5, 5, 7]))
+        [[5, 3], [7, 1]]
+    """
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
+    if len(first) > MAX_RUNS or len(values) > MAX_CELLS:
+        return None
+    many = np.diff(np.append(first, len(values)))
+    return [[value, run] for value, run in zip(values[first].tolist(), many.tolist(), strict=True)]
+
+
+def from_runs(runs: Sequence[Sequence[Any]], size: int | None = None) -> NDArray[Any]:
+    """Return the list that runs describe, refusing one of another size.
+
+    Examples:
+        >>> from_runs([[5, 3], [7, 1]], 4).tolist()
+        [5, 5, 5, 7]
+    """
+    values, many = [run[0] for run in runs], [int(run[1]) for run in runs]
+    if min(many, default=1) < 1 or sum(many) > MAX_CELLS or (size is not None and sum(many) != size):
+        raise ValueError("runs of another length")
+    return np.repeat(np.array(values, dtype=None if values else np.int64), many)
+
+
+def describe_cells(made: Identity) -> Record | None:
+    """Return how errors of single counts go together: they are independent but for exact totals."""
+    return _complete({"of": "cells", "exact": to_runs(_codes(made.parts)), "scales": [str(made.scale)]})
+
+
+def describe_runs(made: Nested) -> Record | None:
+    """Return how errors of the best estimates on a nest go together."""
+    line, layout = made.line, made.layout.to_dict()
+    sizes = to_runs(np.diff(np.append(line.starts, line.size)))
+    scales = [str(scale) for scale in made.family_scales]
+    found = {"of": "runs", "layout": layout, "scales": scales, "sizes": sizes}
+    return _complete({**found, "exact": to_runs(_codes(line.exact)), "steps": _steps(made)})
+
+
+def describe_tree(made: Tree) -> Record | None:
+    """Return how errors of sums under the edges of a forest go together."""
+    forest, scales = made.forest, made.line_scales
+    own = np.full(made.line.size, -1, dtype=np.int64)
+    own[made.rows] = scales.codes
+    found: Record = {"of": "tree", "scales": [str(scale) for scale in scales.values], "codes": to_runs(own)}
+    found["parents"] = to_runs(np.arange(made.line.size) - forest.parent)
+    found["roots"] = to_runs(made.root_variances[:, forest.roots].ravel())
+    return _complete({**found, "steps": _steps(made)})
+
+
+def _complete(record: Record) -> Record | None:
+    return None if any(part is None for part in record.values()) else record
+
+
+def _codes(exact: ExactParts) -> Ints:
+    return np.where(exact.alone, ALONE, exact.total_of)
+
+
+def _steps(made: Nested | Tree) -> list[list[Any]] | None:
+    """Return how many atoms lie between one answer's end and the next, from the line's beginning."""
+    return to_runs(np.diff(made.asked.ends[1], prepend=0))
+
+
+def regroup(record: Mapping[str, Any], places: Ints, size: int) -> Record | None:
+    """Return what describes the counts between some ends of a release's cells, in rising order.
+
+    Args:
+        record: What describes the release.
+        places: Ends, the first one included, as numbers of cells before them.
+        size: How many cells a line of the release has.
+    """
+    ends = _places(record, size)[places]
+    return _complete({**record, "first": int(ends[0]), "steps": to_runs(np.diff(ends))})
+
+
+def _places(record: Mapping[str, Any], size: int) -> Ints:
+    """Return how many atoms of a line lie before each end of a release's cells."""
+    if "steps" not in record:
+        return np.arange(size + 1)
+    steps = from_runs(record["steps"])[:size]  # without a missing cell, if there is one
+    return int(record.get("first", 0)) + np.append(0, np.cumsum(steps))
+
+
+def range_variances(record: Mapping[str, Any], lines: int, size: int, starts: Ints, stops: Ints) -> Floats:
+    """Return the variances of sums of released cells start..stop-1, lines x ranges.
+
+    Args:
+        record: As `describe_cells`, `describe_runs` or `describe_tree` returned it.
+        lines: How many lines the release has.
+        size: How many cells each has, a missing one not counted.
+        starts: The first cell of each range.
+        stops: One past its last.
+
+    Proof note:
+        Requires: the record of a release whose unshaped estimates are asked.
+        Ensures:  exact variances; of estimates that also agree with public facts, at least theirs.
+        Because:  they are those that the strategy plans such ranges with; conditioning on true sums by
+                  least squares makes no linear estimate vary more.
+        Checked:  tests/plan/shape/test_covariance.py::test_equals_dense_covariances
+    """
+    places = _places(record, size)
+    low, high = places[starts], places[stops]
+    found = _READERS[record["of"]](record, lines, low, high)
+    return np.broadcast_to(found, (lines, len(starts)))
+
+
+def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    own = row_variances([Fraction(record["scales"][0])])[0]
+    codes = from_runs(record["exact"])
+    many = np.bincount(codes[codes >= 0])
+    found = np.zeros((lines, len(low)))
+    for number, line in enumerate(codes.reshape(lines, -1)):
+        free = np.append(0, np.cumsum(line != ALONE))
+        found[number] = free[high] - free[low]
+        for total in np.unique(line[line >= 0]).tolist():
+            inside = np.append(0, np.cumsum(line == total))
+            found[number] -= (inside[high] - inside[low]) ** 2 / many[total]
+    return own * np.where(found > 1e-9, found, 0.0)
+
+
+def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    sizes = from_runs(record["sizes"])
+    ends = np.cumsum(sizes)
+    codes = from_runs(record["exact"], lines * len(sizes))
+    exact = ExactParts(codes == ALONE, np.maximum(codes, -1), int(codes.max(initial=-1)) + 1)
+    wide = np.flatnonzero(sizes > 1)
+    between = np.column_stack([ends - sizes, ends - 1])[wide]
+    none = np.zeros((0, 2), dtype=np.int64)
+    segments = np.repeat(np.arange(len(sizes)), sizes)
+    line = LineGraph(int(ends[-1]), lines, between, none, none[:, 0], None, exact, segments, exact)
+    if len(record["layout"]["branching"]) > MAX_BRANCHINGS:
+        raise ValueError("too many branchings")
+    nest = Nest(line, Layout.from_dict(record["layout"]))
+    return Spread(nest, row_variances([Fraction(scale) for scale in record["scales"]])).by_line(low, high)
+
+
+def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    up = from_runs(record["parents"])
+    size = len(up)
+    parent, codes = np.arange(size) - up, from_runs(record["codes"], size)
+    own = np.append(row_variances([Fraction(scale) for scale in record["scales"]]), 0.0)[codes]
+    inner, roots = np.flatnonzero(up != 0), np.flatnonzero(up == 0)
+    tops = np.zeros((lines, size + 1))
+    tops[:, 1 + roots] = from_runs(record["roots"], lines * len(roots)).reshape(lines, -1)
+    sums = np.cumsum(tops, axis=1)
+    over = Crossing(inner, parent[inner], own[inner], size).variances(low, high)
+    found = over + sums[:, high] - sums[:, low]
+    return np.where(found > 1e-9 * max(float(own.max()), float(tops.max())), found, 0.0)
+
+
+_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges}

@@ -1,0 +1,96 @@
+"""What a receipt states of errors that go together gives the exact error of any range."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pandas_blowfish as bf
+from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.plan.shape import covariance
+from pandas_blowfish.plan.shape.covariance import from_runs, range_variances, regroup, to_runs
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
+
+SIZE = 13
+STRATEGIES = ["auto", "identity", "ordered", "ordered_hierarchical", "hierarchical", "haar", "tree"]
+PROMISES = {
+    "full": {"secrets": {"x": bf.full()}},
+    "near": {"secrets": {"x": bf.threshold(2), "g": bf.public()}},
+    "groups": {"secrets": {"x": bf.partition(5), "g": bf.full()}},
+    "pairs": {"secrets": {"x": bf.edges([(0, 4), (4, 9), (1, 2), (2, 7), (7, 12)]), "g": bf.public()}},
+    "anyone": {"secrets": {"x": bf.threshold(3)}, "presence": True},
+}
+
+
+def _asked(promise, nullable, scope):
+    """Return a planner of lines, and which cells of the domain each line's atoms are."""
+    g = from_dict("g", {"type": "category", "values": ["a", "b", "c"]})
+    x = integers("x", 0, SIZE - 1, nullable=nullable)
+    policy = bf.Policy(Domain((g, x)), **PROMISES[promise])
+    planner = policy.plan.where("x != 3 and x < 11") if "where" in scope else policy.plan
+    return planner.groupby("g") if "groupby" in scope else planner
+
+
+def _ranges(plan, starts, stops, scope):
+    """Return ranges of every line x cells of the plan's domain."""
+    codes = np.array(np.unravel_index(np.arange(plan.domain.size), plan.domain.shape))
+    x = codes[plan.domain.columns.index("x")]
+    passes = (x != 3) & (x < 11) if "where" in scope else np.ones(len(x), dtype=bool)
+    if "groupby" not in scope:
+        lines = [passes]
+    else:
+        lines = [passes & (codes[plan.domain.columns.index("g")] == group) for group in range(3)]
+    return np.array([[own & (a <= x) & (x < b) for a, b in zip(starts, stops, strict=True)] for own in lines])
+
+
+@pytest.mark.parametrize("scope", ["", "where", "groupby", "where groupby"])
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("promise", PROMISES)
+def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
+    """For every strategy, and after the cells were put together into coarser bins."""
+    starts, stops = np.triu_indices(SIZE)
+    stops = stops + 1
+    tried = set()
+    for verb in ("hist", "cumhist"):
+        for strategy in STRATEGIES:
+            try:
+                plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
+            except BlowfishError:
+                continue
+            record = json.loads(json.dumps(plan.measurement.covariance))
+            wanted = _ranges(plan, starts, stops, scope)
+            rows = wanted.reshape(-1, plan.domain.size).astype(float)
+            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            slow = np.square(dense.estimator) @ dense.noise
+
+            found = range_variances(record, len(wanted), SIZE, starts, stops)
+
+            assert found.ravel() == pytest.approx(slow, rel=1e-6, abs=1e-7)
+            ends = np.array([1, 4, 5, 9, 13])
+            coarse = regroup(record, ends, SIZE)
+            low, high = np.triu_indices(4)
+            fine = range_variances(record, len(wanted), SIZE, ends[low], ends[high + 1])
+            assert range_variances(coarse, len(wanted), 4, low, high + 1) == pytest.approx(fine)
+            tried.add(record["of"])
+
+    assert len(tried) > 1
+
+
+@pytest.mark.parametrize("values", [[], [4], [1, 1, 2, 2, 2, 1], [0.5, 0.5, 0.25]])
+def test_runs_are_read_back(values):
+    """Runs are the list again, and of another length they are refused."""
+    runs = to_runs(np.array(values))
+
+    assert from_runs(runs, len(values)).tolist() == values
+    with pytest.raises(ValueError, match="length"):
+        from_runs(runs, len(values) + 1)
+    with pytest.raises(ValueError, match="length"):
+        from_runs([[1, 10**15]])
+
+
+def test_what_takes_too_many_runs_is_left_out(monkeypatch):
+    """A receipt stays small: errors of sums are bounds then."""
+    monkeypatch.setattr(covariance, "MAX_RUNS", 3)
+    plan = _asked("groups", False, "groupby").hist("x", strategy="identity")
+
+    assert plan.measurement.covariance is None
