@@ -10,6 +10,7 @@ from fractions import Fraction
 from pandas_blowfish.books.balance import OVERSPENT, Dataset
 from pandas_blowfish.books.log import UNREADABLE, Entry
 from pandas_blowfish.books.part_sums import stated_by
+from pandas_blowfish.books.receipt import fraction_of
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
@@ -120,9 +121,10 @@ def reprice_charges(
         paid = paid.cap(whole.rows)
         if not paid.touched or not paid.found.count:
             continue
-        if entry.body.get("closure") is None:
+        lost = fraction_of(entry.body.get("closure"))  # what somebody edited may be no number
+        if lost is None:
             unknown.append(f"{entry.id} ({entry.body.get('unknown') or 'made before facts could be priced'})")
-        elif (now := paid.moved * Fraction(entry.body["closure"])) > cost:
+        elif (now := paid.moved * lost) > cost:
             costs[str(entry.id)] = now
             more += now - cost
     together = whole.touched and bool(stated_by(dataset.last))

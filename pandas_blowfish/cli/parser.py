@@ -148,7 +148,7 @@ def _release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", metavar="TOTAL", help="what all releases of the dataset may cost")
     parser.add_argument("--ledger", metavar="FILE", help="where charges are kept; --new begins one")
     parser.add_argument("--new", action="store_true", help="begin the dataset, or ledger, if it is not there")
-    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; repeats are refused")
+    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; the policy may state max_rows")
     parser.add_argument("--outside", choices=OUTSIDE, help="numbers beyond the bounds")
     parser.add_argument("-o", "--out", metavar="FILE", help=".parquet, .csv or .xlsx; of a single query")
     parser.add_argument("--name", help="keeps the answer under this name; of a single query")

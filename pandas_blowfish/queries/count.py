@@ -7,9 +7,9 @@ from typing import Any
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.tables.people import PeopleQuestion
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import People
+from pandas_blowfish.plan.totals.people import PeopleQuestion
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.scope import Scope, ask, strategy_name
 

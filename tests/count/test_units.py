@@ -11,6 +11,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.readers import open_table
+from pandas_blowfish.count.seal import seal_rows
 from pandas_blowfish.count.units import Usable, choose, hash_units, keep_rows, require_unit
 from pandas_blowfish.errors import FrameError, StaleFrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -107,6 +108,41 @@ def test_engines_answer_from_kept_rows(engine, native):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     assert answers[2]["count"].iloc[0] == sum(own.total() for own in kept_of(frame, 2).values())
     assert answers[2]["std"].iloc[0] == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_cells_of_any_kind_are_hashed_alike(engine, native):
+    """Fractions, instants, flags and missing values; units that are numbers, some stored with a mask."""
+    arrow = pytest.importorskip("pyarrow")
+    when = {"type": "datetime", "min": "2026-01-01", "max": "2027-01-01", "step": "1D"}
+    domain = Domain(
+        (
+            from_dict("f", {"type": "float", "min": 0, "max": 1, "step": "0.1", "nullable": True}),
+            from_dict("t", when),
+            from_dict("b", {"type": "bool"}),
+            from_dict("n", {"type": "integer", "min": 0, "max": 10**7, "nullable": True}),
+            from_dict("e", {"type": "float"}),
+        )
+    )
+    draw, size = np.random.default_rng(2), 300
+    frame = pd.DataFrame(
+        {
+            "f": np.where(draw.random(size) < 0.2, np.nan, draw.random(size)),
+            "t": pd.Timestamp("2026-01-01") + pd.to_timedelta(draw.integers(0, 360, size), unit="D"),
+            "b": draw.random(size) < 0.5,
+            "n": pd.array(np.where(draw.random(size) < 0.2, None, draw.integers(0, 10**7, size)), "Int64"),
+            "e": draw.normal(size=size) * 100,
+            "who": draw.integers(0, 60, size),
+        }
+    )
+    table = open_table(native(engine, arrow.Table.from_pandas(frame, preserve_index=False)))
+
+    one, two = (keep_rows(rows, tuple(domain), "who", 3, KEY, clip=False) for rows in (frame, table))
+    sealed = [seal_rows(each.rows, domain, KEY, clip=False)["spread"] for each in (one, two)]
+
+    assert one.digest == two.digest
+    assert sealed[0] == sealed[1]
+    assert len(one.rows) == two.rows.rows < size
 
 
 def test_a_dataset_of_people_moves_between_engines():

@@ -22,7 +22,7 @@ from pandas_blowfish.errors import ArgumentError, BlowfishError, PolicyMismatchE
 from pandas_blowfish.kernel import check
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import Price
-from pandas_blowfish.plan.tables.people import PeopleCount
+from pandas_blowfish.plan.totals.people import PeopleCount
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 TABLES = 10  # pairs of neighbouring tables of one question
