@@ -13,7 +13,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import seal_rows
 from pandas_blowfish.count.units import Usable, choose, hash_units, keep_rows, require_unit
-from pandas_blowfish.errors import FrameError, StaleFrameError
+from pandas_blowfish.errors import FrameError, SecondNameError, StaleFrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("x", 0, 4), from_dict("c", {"type": "category", "values": ["a", "b"]})))
@@ -156,6 +156,18 @@ def test_a_dataset_of_people_moves_between_engines():
     other.hist("x", epsilon="1/2")
 
     assert other.budget.remaining == 0
+
+
+def test_rows_of_people_are_found_under_a_second_name():
+    """Whichever of them were kept; other rows are others."""
+    frame, ledger = frame_of(some_rows(random.Random(5), most=6)), bf.Ledger()
+    stated = {"epsilon": 1, "ledger": ledger, "unit": "who"}
+    frame.blowfish.protect(POLICY, dataset="first", **stated)
+
+    with pytest.raises(SecondNameError, match="first"):
+        frame.blowfish.protect(POLICY, dataset="second", **stated)
+    frame.iloc[1:].blowfish.protect(POLICY, dataset="third", **stated)
+    frame.blowfish.protect(POLICY, dataset="second", new=True, **stated)
 
 
 def test_changed_units_are_noticed():

@@ -124,7 +124,7 @@ def tables(frames: Sequence[Any], policy: bf.Policy, steps: Steps, **stated: Any
         def run(noises: Sequence[Ints] = ()) -> Run:
             if not own:
                 name = f"table-{number}"
-                bound = {"epsilon": TOTAL, "ledger": ledger, "dataset": name, **stated}
+                bound = {"epsilon": TOTAL, "ledger": ledger, "dataset": name, "new": True, **stated}
                 own.append(frame.blowfish.protect(policy, **bound))
             return release(own[0], steps, noises)
 
