@@ -142,10 +142,8 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             outside: "error" refuses values outside the declared domain, "clip" puts numbers beyond
                 the bounds into the nearest cell (the promise then concerns the clipped values).
             unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
-            max_rows: How many rows one person (unit) may have, all of which may change at once; by default
-                what the policy states, which is 1 where it states nothing. Of people with more rows that
-                many are kept, chosen by a keyed hash of the person and the row's own cells; the promise is
-                about the kept rows.
+            max_rows: How many rows one person may have, all of which may change at once; None: as the policy
+                states (1). Of more that many are kept, by a keyed hash; the promise is about kept rows.
             new: Allow a new name for rows that have another one in the ledger already: a second budget for
                 the same people, on the record.
             pool: A `bf.Pool` that the dataset is in for good, or the name of one that the ledger has:
@@ -263,8 +261,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         if verb != "kmeans" and given.get("rows") not in (None, known):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out.")
         if given.get("units") and source.dataset.binding["unit"] is None:
-            fix = 'protect(..., unit="patient_id")'
-            raise ArgumentError("units", "rows do not say who they are about", fix=fix)
+            raise ArgumentError("units", "rows do not say who they are about", fix='protect(..., unit="id")')
         plan = plan_verb(verb, given, source.policy, self._scope, known)
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
         if isinstance(plan, WeakerPlan):
