@@ -125,6 +125,7 @@ class Rows(BlowfishAccessor, Generic[Bound]):
         ledger: Ledger | str | os.PathLike[str] | None = None,
         outside: str = "error",
         unit: str | None = None,
+        max_rows: int | None = None,
         new: bool = False,
         pool: Pool | str | None = None,
         analyst: str | None = None,
@@ -140,7 +141,9 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
             outside: "error" refuses values outside the declared domain, "clip" puts numbers beyond
                 the bounds into the nearest cell (the promise then concerns the clipped values).
-            unit: A column that names who a row is about; repeats are refused.
+            unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
+            max_rows: How many rows one person may have, all of which may change at once; None: as the policy
+                states (1). Of more that many are kept, by a keyed hash; the promise is about kept rows.
             new: Allow a new name for rows that have another one in the ledger already: a second budget for
                 the same people, on the record.
             pool: A `bf.Pool` that the dataset is in for good, or the name of one that the ledger has:
@@ -159,7 +162,7 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             SecondNameError: The rows have another name in this ledger; see `new`.
         """
         stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-        stated |= {"new": new, "pool": pool, "analyst": analyst, "limits": limits}
+        stated |= {"new": new, "pool": pool, "analyst": analyst, "limits": limits, "max_rows": max_rows}
         return self._bind(policy, **stated, outside=outside, unit=unit)
 
     def _bind(self, policy: Any, **stated: Any) -> Bound:
@@ -257,6 +260,8 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         known = _public_rows(source)
         if verb != "kmeans" and given.get("rows") not in (None, known):
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out.")
+        if given.get("units") and source.dataset.binding["unit"] is None:
+            raise ArgumentError("units", "rows do not say who they are about", fix='protect(..., unit="id")')
         plan = plan_verb(verb, given, source.policy, self._scope, known)
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
         if isinstance(plan, WeakerPlan):
@@ -444,6 +449,7 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    max_rows: int | None = None,
     new: bool = False,
     pool: Pool | str | None = None,
     analyst: str | None = None,
@@ -465,7 +471,9 @@ def protect(
         dataset: The name the budget is kept under. Required with a file ledger.
         ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
         outside: "error" or "clip", as in `df.blowfish.protect`.
-        unit: A column that names who a row is about; repeats are refused.
+        unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
+        max_rows: How many rows one person may have, as in `df.blowfish.protect`; the same ones are kept on
+            every engine. Rows of people who have more are read into memory, those that are kept.
         new: Allow a new name for rows that have another one in the ledger, as in `df.blowfish.protect`.
         pool: A `bf.Pool`, or the name of one: a total that several datasets share, as there.
         analyst: Who asks, as entries are to state it.
@@ -481,7 +489,7 @@ def protect(
         ((100, 3), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-    stated |= {"outside": outside, "unit": unit, "new": new}
+    stated |= {"outside": outside, "unit": unit, "max_rows": max_rows, "new": new}
     stated |= {"pool": pool, "analyst": analyst, "limits": limits}
     if isinstance(frame, pd.DataFrame):
         return Protected(of(frame).protect(policy, **stated))

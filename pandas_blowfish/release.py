@@ -49,7 +49,8 @@ PARTS = {  # of a receipt, as its views group them
         *("typical_error", "std_low", "std_high", "post", "values_are"),
     ),
     "promise": (
-        *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "outside", "facts"),
+        *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),
+        *("facts",),
         *("proof", "checked"),
     ),
     "where to verify": ("entry", "hash", "time", "version"),

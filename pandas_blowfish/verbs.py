@@ -264,6 +264,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
         self,
         *,
         epsilon: Epsilon,
+        units: bool = False,
         strategy: Strategy = "auto",
         scenario: Scenario | None = None,
         rows: int | None = None,
@@ -276,6 +277,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
         Args:
             epsilon: What the release may cost.
+            units: Count people, named by the `unit` column, with at least one row that passes, instead of
+                rows: one person changes it by at most 1, however many rows they have. Not by groups.
             strategy: "auto", or the name of what to measure. "wasserstein" sizes the noise by a scenario,
                 a weaker promise than the policy's, which the ledger keeps separate from the budget.
             scenario: For that: the tables that are possible, what is believed of them, and what is secret.

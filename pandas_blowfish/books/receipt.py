@@ -221,7 +221,9 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),
     **dict.fromkeys(("lowest_shift", "highest_shift", "largest_answer"), (_number, "a finite number")),
-    **dict.fromkeys(("answers", "record_moves", "rows", "entry"), (_whole, "a whole number of at least 0")),
+    **dict.fromkeys(
+        ("answers", "record_moves", "rows", "max_rows", "entry"), (_whole, "a whole number of at least 0")
+    ),
     **dict.fromkeys(
         ("columns", "groupby", "coordinates", "total_columns", "facts"), (_list(_text), "a list of texts")
     ),

@@ -10,11 +10,12 @@ from fractions import Fraction
 from pandas_blowfish.books.balance import OVERSPENT, Dataset
 from pandas_blowfish.books.log import UNREADABLE, Entry
 from pandas_blowfish.books.part_sums import stated_by
+from pandas_blowfish.books.receipt import fraction_of
 from pandas_blowfish.errors import ArgumentError, BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.declared import Constraint, constraint_from_dict
 from pandas_blowfish.facts.fact import Fact, read_facts
 from pandas_blowfish.facts.later import FIX, add_facts, find_clash, policy_from
-from pandas_blowfish.plan.price import Price, price_facts, price_of
+from pandas_blowfish.plan.price import SEVERAL, Price, price_facts, price_of
 from pandas_blowfish.policy.policy import Policy
 
 SHOWN = 8  # entries that a reason names
@@ -71,7 +72,14 @@ def price_with(dataset: Dataset, fact: Constraint) -> Price | None:
     facts = tuple(json.dumps(each) for each in (*dataset.facts, fact.to_dict()))
     if answer is not None and (problem := find_clash(dataset.binding["policy"], facts, rows)):
         raise ArgumentError("fact", problem, fix=FIX)
-    return price_facts(after).cap(rows) if after != before else None
+    if after == before or is_unpriced(after):
+        return None
+    return price_facts(after).cap(rows)
+
+
+def is_unpriced(policy: Policy) -> bool:
+    """Return whether an edge changes a fact and people have several rows: nothing is known of its cost."""
+    return policy.max_rows > 1 and bool(policy.constraints) and not policy.move_bound.free
 
 
 def reprice_charges(
@@ -102,6 +110,9 @@ def reprice_charges(
         why = f"{fact.describe()} became public, and without a policy what it costs is not known"
         return Repriced({}, Fraction(0), dataset.spent, dataset.closed or why)
     whole = price_with(dataset, fact)
+    if whole is None and is_unpriced(add_facts(policy_of(dataset), [fact])):
+        why = f"{fact.describe()} became public: {SEVERAL}"
+        return Repriced({}, Fraction(0), dataset.spent, dataset.closed or why)
     if whole is None:
         return Repriced({}, Fraction(0), dataset.spent, dataset.closed)
     costs, more, unknown = dict[str, Fraction](), Fraction(0), list[str]()
@@ -110,9 +121,10 @@ def reprice_charges(
         paid = paid.cap(whole.rows)
         if not paid.touched or not paid.found.count:
             continue
-        if entry.body.get("closure") is None:
+        lost = fraction_of(entry.body.get("closure"))  # what somebody edited may be no number
+        if lost is None:
             unknown.append(f"{entry.id} ({entry.body.get('unknown') or 'made before facts could be priced'})")
-        elif (now := paid.moved * Fraction(entry.body["closure"])) > cost:
+        elif (now := paid.moved * lost) > cost:
             costs[str(entry.id)] = now
             more += now - cost
     together = whole.touched and bool(stated_by(dataset.last))

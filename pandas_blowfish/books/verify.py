@@ -18,7 +18,18 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, LedgerTampe
 OTHER = "was the receipt changed, or is it of another ledger? If neither, restore the ledger from a copy."
 COMPARED = (  # parts of a receipt that its entry, or the first of its dataset, states too
     *("dataset", "epsilon", "spent", "remaining", "query", "verb", "columns", "strategy", "sensitivity"),
-    *("scale", "noise", "name", "time", "policy", "unit", "outside", "guarantee", "weaker_guarantee"),
+    *(
+        "scale",
+        "noise",
+        "name",
+        "time",
+        "policy",
+        "unit",
+        "max_rows",
+        "outside",
+        "guarantee",
+        "weaker_guarantee",
+    ),
     "checked",
 )
 
@@ -105,7 +116,7 @@ def find_difference(receipt: Mapping[str, Any], entry: Entry, first: Entry) -> s
     body, binding = entry.body, first.body.get("binding", {})
     binding = binding if isinstance(binding, dict) else {}
     stated = {**body, "dataset": entry.dataset, "time": entry.time}
-    stated |= {key: binding[key] for key in ("unit", "outside") if key in binding}
+    stated |= {key: binding[key] for key in ("unit", "max_rows", "outside") if key in binding}
     stated["query"] = body.get("call", body.get("query"))
     stated["remaining"] = str(balance_of(entry).total - balance_of(entry).spent)
     stated["unit"] = stated.get("unit") or "row-level"

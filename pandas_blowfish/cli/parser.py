@@ -151,7 +151,7 @@ def _release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", metavar="NAME", help="a total that datasets of the same people share")
     parser.add_argument("--pool-epsilon", metavar="TOTAL", help="the pool's total, which opens it")
     parser.add_argument("--analyst", metavar="NAME", help="who asks, as the ledger's entries state it")
-    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; repeats are refused")
+    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; the policy may state max_rows")
     parser.add_argument("--outside", choices=OUTSIDE, help="numbers beyond the bounds")
     parser.add_argument("-o", "--out", metavar="FILE", help=".parquet, .csv or .xlsx; of a single query")
     parser.add_argument("--name", help="keeps the answer under this name; of a single query")

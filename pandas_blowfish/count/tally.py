@@ -16,14 +16,15 @@ from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
 from pandas_blowfish.count.progress import show_progress
-from pandas_blowfish.count.readers.pieces import Pieces, is_unique, merge
+from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.seal import Frame
+from pandas_blowfish.count.units import hash_units
 from pandas_blowfish.count.weigh import clamp, total, total_groups
-from pandas_blowfish.errors import FrameError
+from pandas_blowfish.errors import FrameError, UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
-from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.plan.tally import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute, suggest
 from pandas_blowfish.policy.domain import Domain
@@ -31,11 +32,35 @@ from pandas_blowfish.policy.domain import Domain
 CHUNK = 1 << 15
 
 
-def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool) -> Ints:
-    """Return the counts of every table, and the sums of every total, one after another."""
+def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool, unit: str | None = None) -> Ints:
+    """Return the counts of every table, and the sums of every total, one after another.
+
+    Args:
+        frame: The rows.
+        asked: What is counted; people by themselves.
+        clip: Put numbers beyond the bounds into the nearest cell.
+        unit: The column that names who a row is about.
+    """
+    if any(isinstance(each, People) for each in asked):
+        return count_people(frame, asked, unit, clip=clip)
     if isinstance(frame, Pieces):
         return _whole(asked, _pieces(frame, asked, clip=clip))
     return _whole(asked, _raw(frame, asked, clip=clip))
+
+
+def count_people(frame: Frame, asked: Sequence[Tally | Total], unit: str | None, *, clip: bool) -> Ints:
+    """Return how many people have at least one row that a tally counts."""
+    people = asked[0]
+    if len(asked) > 1 or unit is None or not isinstance(people, People) or people.size > 1:
+        raise UnsoundPlanError("people are counted in one number, by whom rows are about")
+
+    def work(part: pd.DataFrame) -> Any:
+        bins = _bins(part, people, clip=clip)
+        units, _ = hash_units(part[unit], 0)
+        return np.unique(units if bins is None else units[bins(0, len(part)) >= 0])
+
+    names = [*(binning.attribute.name for binning in people.binnings), unit]
+    return np.array([len(merge(frame, names, work, np.union1d))], dtype=np.int64)
 
 
 def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
@@ -216,8 +241,8 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         )
 
 
-def require_unit(frame: Frame, unit: str) -> None:
-    """Refuse a frame in which one unit has several rows, or a row has none."""
+def require_unit_column(frame: Frame, unit: str) -> None:
+    """Refuse a frame that does not have the column of units once."""
     if isinstance(frame, Frame) and unit not in frame.columns:
         indexed = isinstance(frame, pd.DataFrame) and unit in frame.index.names
         near = suggest(unit, [str(name) for name in frame.columns]).split("?")[0]
@@ -225,13 +250,6 @@ def require_unit(frame: Frame, unit: str) -> None:
         fix = fix or "name a column of the frame; the schema need not declare it."
         raise FrameError(f"unit={unit!r} names no column of the frame", columns=[unit], fix=fix)
     require_columns(frame, [unit])
-    once = is_unique(frame[unit]) if isinstance(frame, pd.DataFrame) else frame.is_unique(unit)
-    if not once:
-        raise FrameError(
-            f"the unit column {unit!r} repeats, is missing or is not a plain value somewhere",
-            columns=[unit],
-            fix="keep one row per unit; r rows per unit would multiply epsilon by r.",
-        )
 
 
 def find_contradicted(frame: Frame, domain: Domain, facts: Iterable[Fact], *, clip: bool) -> list[Fact]:

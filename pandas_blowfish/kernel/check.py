@@ -26,8 +26,10 @@ from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.price import SEVERAL
 from pandas_blowfish.plan.protocol import OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.tally import People
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, drawn_within, edges_of
@@ -57,7 +59,7 @@ class Check:
         policy: The promise, facts recorded by now included.
         domain: The columns that the release looks at.
         edges: The pairs.
-        times: How many of them neighbours differ by at most.
+        times: How many of them neighbours differ by at most: a person's rows, or as many as facts allow.
         text: What the receipt states was checked.
         rate: What one changed row may lose of each unit of the charge: less than 1 for rows of a chain.
         part: What the release looks at: a record elsewhere must lose nothing.
@@ -86,7 +88,9 @@ class Check:
             found = found.cap(rows)
         if found is None or found.rule == UNTOUCHED:
             require_untouched(policy)
-            edges, times = edges_of(policy, columns), 1
+            edges, times = edges_of(policy, columns), policy.max_rows
+        elif policy.max_rows > 1:
+            raise UnsoundPlanError(SEVERAL)
         else:
             edges, times = closure_of(policy, columns), max(found.count, 1)
         public = found is not None and (found.rule == KNOWN or _is_public(policy, plan))
@@ -121,12 +125,45 @@ class Check:
         random = random or np.random.default_rng(secrets.randbits(128))
         if not left and is_noisy(step.scales):
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
+        if any(isinstance(each, People) for each in step.tallies):
+            known[self.policy, self.times, left] = lost = self._people_lost(step, left, random)
+            return lost
         self._compare(step, random)
         argued = self.text == ARGUED and self.policy.chain is None
         lost = Fraction(0) if argued else self._lost(step, left, random)
         known[self.policy, self.times, left] = (
             lost  # plans do not change: the same one is not gone through again
         )
+        return lost
+
+    def _people_lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
+        """Return what a count of people loses, or raise where it exceeds what is left.
+
+        Proof note:
+            Requires: no touched facts, no promise about more than one person.
+            Ensures:  as `require`.
+            Because:  one person is counted or not, so neighbours change the count by at most 1, whatever
+                      their rows do; by 0 if edges leave all columns of the filter as they are and no row
+                      comes or goes. A person may be counted in several parts: it is charged to everyone.
+            Checked:  tests/privacy/test_units_loss.py::test_the_kernel_finds_lies_about_people
+        """
+        policy, (people, *more) = self.policy, step.tallies
+        tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
+        if more or len(step.scales) != 1 or tied or self.part.sides or not step.own_noise:
+            raise UnsoundPlanError("people are counted in one number, and charged to everyone")
+        assert isinstance(people, People)
+        cells = _starts(self.domain, _special(step, self.domain), PROBES, random)
+        who, name = random.integers(0, PROBES // 2, len(cells)), "".join([*self.domain.columns, " unit"])
+        rows = probe(self.domain, cells).assign(**{name: who})
+        passing = len(set(who[people.bins_at(cells) >= 0].tolist()))
+        if step.apply(count_cells(rows, step.tallies, clip=False, unit=name)).tolist() != [passing]:
+            raise UnsoundPlanError("who would be counted is not who was checked")
+        (scale,) = step.scales
+        hidden = policy.presence or not policy.public_columns.issuperset(self.domain.columns)
+        lost = 1 / scale if scale else Fraction(0)
+        if lost > left or (hidden and not scale):
+            most = _number(math.inf if not scale else lost)
+            raise UnsoundPlanError(f"a person who is counted or not loses {most}, {_number(left)} is left")
         return lost
 
     def _lost(self, step: Round, left: Fraction, random: Random) -> Fraction:

@@ -17,8 +17,10 @@ from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.books.sealkey import with_key
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
+from pandas_blowfish.count.units import keep_rows
 from pandas_blowfish.errors import (
     FactMismatchError,
+    FrameError,
     NameTakenError,
     PolicyMismatchError,
     StaleFrameError,
@@ -80,8 +82,9 @@ def measure(
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
     require_drawable(plan)
-    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(ledger, dataset, plan.policy, facts, name=name):
         return kept
+    frame = read_sealed(frame, ledger, dataset, plan.domain)
     if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
@@ -95,7 +98,9 @@ def measure(
         dataset,
         plan.cost,
         body,
-        lambda: _measure_rounds(plan, frame, check, plan.cost - lost, clip=clip),
+        lambda: _measure_rounds(
+            plan, frame, check, plan.cost - lost, clip=clip, unit=dataset.binding["unit"]
+        ),
         name=name,
         rule=rule,
         part=check.part.form,
@@ -103,27 +108,49 @@ def measure(
 
 
 def find_stored(
-    frame: Frame,
-    ledger: Ledger,
-    dataset: Dataset,
-    policy: Policy,
-    domain: Domain,
-    facts: Mapping[str, Any],
-    *,
-    name: str | None,
+    ledger: Ledger, dataset: Dataset, policy: Policy, facts: Mapping[str, Any], *, name: str | None
 ) -> Measured | None:
-    """Return the answer that is kept under a name; else None, once all but the budget is seen to be right."""
+    """Return the answer that is kept under a name; else None, if the plan is one for the dataset."""
     if is_replaying() and ledger.is_file:
         raise TestNoiseError()
     if name is not None and (kept := _kept(ledger, dataset.name, name, facts)) is not None:
         return kept
     if policy != policy_of(dataset):
         raise PolicyMismatchError(dataset.name, "policy")
-    binding = with_key(ledger.location, dataset.name, dataset.binding)
-    first = policy_of(dataset, 0)
-    if stale := find_change(frame, domain, binding, first.domain, first.chain is not None):
-        raise StaleFrameError(dataset.name, stale)
     return None
+
+
+def read_sealed(frame: Frame, ledger: Ledger, dataset: Dataset, domain: Domain) -> Frame:
+    """Return the rows that are counted, or raise where these columns of them are not as they were sealed."""
+    binding = with_key(ledger.location, dataset.name, dataset.binding)
+    kept, first = read_kept(frame, dataset, binding), policy_of(dataset, 0)
+    if stale := find_change(kept, domain, binding, first.domain, first.chain is not None):
+        raise StaleFrameError(dataset.name, stale)
+    return kept
+
+
+def read_kept(frame: Frame, dataset: Dataset, binding: Mapping[str, Any]) -> Frame:
+    """Return the rows of a dataset that are kept: all of them where nobody may have several.
+
+    Args:
+        frame: All rows.
+        dataset: What they were sealed as.
+        binding: The same with its key.
+    """
+    first, clip = policy_of(dataset, 0), binding["outside"] == "clip"
+    if first.max_rows == 1:
+        return frame
+    names, unit = list(frame.columns), binding["unit"]
+    for name in (unit, *first.domain.columns):
+        if names.count(name) != 1:
+            raise StaleFrameError(dataset.name, f"the columns are (with {name!r} {names.count(name)} times)")
+    try:
+        kept = keep_rows(frame, tuple(first.domain), unit, first.max_rows, binding["key"], clip=clip)
+    except FrameError:
+        kept = None
+    if kept is None or kept.digest != binding["units"]:
+        raise StaleFrameError(dataset.name, "who rows are about, or the values of some column, are")
+    return kept.rows
 
 
 def charge_then(
@@ -185,7 +212,9 @@ def _first_round(plan: Plan) -> Round:
     return first
 
 
-def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool) -> Ints:
+def _measure_rounds(
+    plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool, unit: str | None
+) -> Ints:
     """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone.
 
     Args:
@@ -194,6 +223,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
         check: What each further round must pass before its noise is drawn.
         left: What the first round left of the charge.
         clip: Put numbers beyond the bounds into the nearest cell.
+        unit: The column that names who a row is about.
     """
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
@@ -202,7 +232,7 @@ def _measure_rounds(plan: Plan, frame: Frame, check: Check, left: Fraction, *, c
         if values:
             left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
-            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip)
+            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip, unit=unit)
         exact = step.apply(counts)
         if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
             exact = np.clip(exact, -LIMIT, LIMIT)

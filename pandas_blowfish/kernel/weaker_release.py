@@ -18,7 +18,7 @@ from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
 from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.kernel.check import ARGUED
-from pandas_blowfish.kernel.measure import LIMIT, Measured, charge_then, find_stored
+from pandas_blowfish.kernel.measure import LIMIT, Measured, charge_then, find_stored, read_sealed
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, noise_law
 
 
@@ -48,8 +48,9 @@ def measure_weaker(
         Checked:  tests/kernel/test_weaker_release.py::test_one_release_a_dataset
     """
     check_scale(plan.scale)
-    if kept := find_stored(frame, ledger, dataset, plan.policy, plan.domain, facts, name=name):
+    if kept := find_stored(ledger, dataset, plan.policy, facts, name=name):
         return kept
+    frame = read_sealed(frame, ledger, dataset, plan.domain)
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
     exact = ", or told exactly" if isinstance(plan.mechanism, Certified) else ""  # as receipts have had it

@@ -9,7 +9,8 @@ from typing import Any
 
 MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its hash
 REST = (
-    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "rows", "strategy", "prior", "alpha"),
+    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "rows", "units", "strategy", "prior"),
+    "alpha",
     "scenario",
 )
 DIGEST = re.compile(

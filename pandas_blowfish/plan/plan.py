@@ -258,7 +258,7 @@ class Plan:
 
     def facts(self) -> dict[str, str]:
         """Return what an analyst reads before spending: decimals, in the columns' own units."""
-        noisy, own = self.sensitivity > 0, self.in_units
+        noisy, own, rows = self.sensitivity > 0, self.in_units, self.policy.max_rows
         return {
             "query": markup.show_call(self.call),
             "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
@@ -273,6 +273,7 @@ class Plan:
             **({"lattice": self._lattice()} if noisy and any(one.step != 1 for one in own) else {}),
             **({"missing values": lost} if (lost := describe_missing(self)) else {}),
             **({"public facts": self.price.describe()} if self.policy.constraints else {}),
+            **({"protects": f"a person with up to {rows:,} rows"} if rows > 1 else {}),
         }
 
     def _why_free(self) -> str:
@@ -365,6 +366,7 @@ def find_part(plan: Plan) -> Part:
                   tests/privacy/test_parts_loss.py::test_no_neighbours_lose_more_than_is_spent
     """
     tied = plan.price.touched or plan.policy.aggregates or plan.policy.chain is not None
+    tied = tied or plan.price.per_person  # who has rows in several parts is counted in each of them
     if tied or not plan.cost or not plan.measurement.own_noise:
         return EVERYONE
     sides = []

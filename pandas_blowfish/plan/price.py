@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pandas_blowfish.errors import BlowfishError
+from pandas_blowfish.errors import ArgumentError, BlowfishError
 from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
 from pandas_blowfish.facts.move_bound import KNOWN, MOST, UNTOUCHED, MoveBound, bound_moves
 from pandas_blowfish.facts.signature import signatures_of
@@ -30,6 +30,7 @@ from pandas_blowfish.policy.secret import PUBLIC, full, joins_all, public
 if TYPE_CHECKING:
     from pandas_blowfish.plan.plan import Plan
 
+SEVERAL = "a public fact is changed by an edge, and nothing is proved of people with several rows there"
 FEW = 12  # facts whose own cost a plan spells out
 WORTH = 1.05  # times less error from which a choice is named
 
@@ -44,12 +45,14 @@ class Price:
             relative errors as the thresholds they are), else its closure.
         bound: The rule for the number of moved records; None where there are no facts.
         rows: The number of rows, where it is public and known: no more move.
+        per_person: Whether what is measured is about people, so that one neighbour is one change of it.
     """
 
     stated: Policy
     policy: Policy
     bound: MoveBound | None = None
     rows: int | None = None
+    per_person: bool = False
 
     @property
     def found(self) -> MoveBound:
@@ -69,12 +72,14 @@ class Price:
     @property
     def moved(self) -> int:
         """Return how many moves of one record neighbours' histograms differ by at most, 1 or more."""
-        return 1 if self.bound is None else self.bound.moves
+        if self.bound is not None and self.touched:
+            return self.bound.moves
+        return 1 if self.per_person else self.stated.max_rows
 
     @property
     def records(self) -> int:
         """Return how many records differ at most; some may bring back what others take."""
-        return min(max(self.found.records, 1), MOST)
+        return min(max(self.found.records, self.stated.max_rows), MOST)
 
     @property
     def rule(self) -> str:
@@ -91,10 +96,16 @@ class Price:
     @property
     def proof(self) -> str:
         """Return why the plan keeps the promise in spite of the facts; "" without any."""
+        rows, several = self.stated.max_rows, ""
+        if rows > 1 and not self.per_person:
+            several = (
+                f"A person has up to {rows:,} rows, and each may move along an edge: what follows is about "
+                f"one row at epsilon / {rows:,}, and {rows:,} of them lose at most {rows:,} times as much. "
+            )
         if not self.stated.constraints:
-            return ""
+            return several
         if not self.touched:
-            return "No edge changes what is public about the table, so the facts cost nothing. "
+            return f"No edge changes what is public about the table, so the facts cost nothing. {several}"
         if self.settled:
             return f"Public facts: {self.rule}. "
         return (
@@ -150,14 +161,18 @@ def price_facts(policy: Policy) -> Price:
                   "absent"; every such move is an edge of the closure, so the loss is at most that of `moved`
                   edges one after another. Tables on the way need not satisfy the facts: what is measured
                   is defined on all tables, and what moves away was there. With no fact
-                  touched a neighbour is one edge. Where the facts leave one table nothing changes at all.
-        Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth
+                  touched a neighbour is one edge, or one for each of a person's rows, of which there are
+                  `max_rows` at most. Where the facts leave one table nothing changes at all.
+        Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth,
+                  tests/privacy/test_units_loss.py::test_no_person_loses_more_than_is_charged
     """
     if not policy.constraints:
         return Price(policy, policy.reduced)
     found = bound_moves(policy)
     if found.rule == UNTOUCHED:
         return Price(policy, policy.reduced, found)
+    if policy.max_rows > 1:
+        raise ArgumentError("max_rows", SEVERAL, fix="max_rows=1, or a policy without that fact.")
     if found.rule == KNOWN:
         return Price(policy, _settled(policy), found)
     return Price(policy, closure(policy), found)

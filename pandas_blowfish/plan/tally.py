@@ -210,6 +210,15 @@ class Tally:
         return np.where(counted, flat, -1)
 
 
+class People(Tally):
+    """How many people have at least one row that a tally of one bin counts; each is counted once."""
+
+    @classmethod
+    def passing(cls, counted: Tally) -> People:
+        """Return the count of people with a row that a tally counts."""
+        return cls(counted.binnings, counted.shown, counted.condition)
+
+
 def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Condition | None = None) -> Tally:
     """Return the histogram of some columns, refusing what has too many bins.
 

@@ -40,9 +40,10 @@ def closure(plan: Plan) -> WorstCase:
                   public columns and, with presence, for y absent; None where some such pair changes an
                   exact query row, or where there is no such matrix A; 0 for what follows from the facts.
         Because:  a plan made under touched facts keeps epsilon / moved over these very pairs, one made for
-                  full and public columns keeps epsilon. Counts of bins, and nests, have their closed forms
-                  on the graph of these pairs. A few cells are tried pair by pair; of many, the triangle
-                  inequality adds up the two largest distances from one centre.
+                  full and public columns keeps epsilon, or its share of a person's rows. Counts of bins, and
+                  nests, have their closed forms on the graph of these pairs. A few cells are
+                  tried pair by pair; of many, the triangle inequality adds up the two largest distances from
+                  one centre.
         Checked:  tests/plan/test_worst_case.py::test_at_least_every_pair
     """
     if plan not in _kept:
@@ -74,7 +75,7 @@ def _closure(plan: Plan) -> WorstCase:
     if not all(attribute.bounded for attribute in plan.domain):
         return WorstCase(None, UNBOUNDED)
     if _holds_all(plan):
-        return WorstCase(plan.cost)
+        return WorstCase(plan.cost / plan.price.moved)
     return plan.measurement.worst_case(closure_graph(plan.policy, plan.domain))
 
 

@@ -115,6 +115,8 @@ def neighbours_of(policy: Policy) -> str:
     what = many.get(str(moves), f"in up to {moves} secrets at a time")
     facts = " (or the rows that public facts make change together)" if policy.constraints else ""
     rows = "also whether a row is there at all" if policy.presence else "the number of rows is public"
+    if policy.max_rows > 1:
+        return f"a person with up to {policy.max_rows:,} rows, which may all change, each {what}; {rows}"
     return f"one row{facts}, {what}; {rows}"
 
 
@@ -142,6 +144,7 @@ def describe(policy: Policy, most: int | None = None) -> str:
     """Return the promise as it was declared, one line per secret and fact, or the first of them."""
     lines = [f"Policy {policy.fingerprint[:12]}: neighbors={policy.neighbors!r}"]
     lines[0] += ", presence secret" if policy.presence else ", row count public"
+    lines[0] += f", a person with up to {policy.max_rows:,} rows" if policy.max_rows > 1 else ""
     shown = list(policy.secrets.items())[:most]
     for columns, secret in shown:
         values = "; ".join(one_line(policy.domain[column].describe()) for column in columns[:FEW])

@@ -52,6 +52,10 @@ def hints(policy: Policy) -> Iterator[Hint]:
     if bare:
         fix = "policy.describe()  # nothing to change: make one row of a person's before protect()"
         yield "independent", tuple(bare), INDEPENDENT, fix
+    if policy.max_rows > 1:
+        what = f"a person with up to {policy.max_rows:,} rows: the promise is about the rows that are kept. "
+        what += "Where secrets are not full, a changed value of somebody with more may change which these are"
+        yield "max-rows", (), what, "max_rows=1  # if everyone has one row; see docs/howto/units.md"
     if policy.chain is not None:
         what = f"{policy.chain.describe()}: this holds for anyone who believes that chain, and for no other "
         what += "chain. Other columns can be declared, not released."
@@ -81,7 +85,7 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
 
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
 _FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-joint", "fact-known")
-_SECRETS = ("error-wide", "independent", "aggregate", "chain")
+_SECRETS = ("error-wide", "independent", "max-rows", "aggregate", "chain")
 KINDS = (*_CELLS, "undeclared", "not-looked-at", "missing-public", "missing-joins", *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one
 MOST_CELLS = 2 * 10**6  # of a block that are looked at one by one, in about a second

@@ -62,8 +62,8 @@ def steps_between(attribute: Unbounded, secret: Mapping[str, Any], a: Any, b: An
 
 Record = Mapping[str, Any] | None
 START = "Seeing everything released, someone's odds"
-FOR = "for anyone who does not infer this row from others"
-REST = "for anyone who does not infer the one or the other from the rest of this row, or from other rows"
+FOR = "for anyone who does not infer {} from others"
+REST = "for anyone who does not infer the one or the other from the rest of {}, or from other rows"
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +78,7 @@ class Odds:
         tied: The rule by which public facts tie this row to others; None where they do not.
         part: Whether the records leave out columns that are not public, which are taken to be the same.
         note: What else the bound takes for granted.
+        rows: How many rows the person may have, all of which are the one record or the other.
         prior: The probability that someone gave the first before, against the second; None where not asked.
 
     Examples:
@@ -95,6 +96,7 @@ class Odds:
     tied: MoveBound | None = None
     part: bool = False
     note: str = ""
+    rows: int = 1
     prior: Fraction | None = None
 
     @property
@@ -141,7 +143,7 @@ class Odds:
     def caveat(self) -> str:
         """Return whose odds these are, and of what: never more than is proved."""
         if self.tied is None:
-            return f"{REST if self.part else FOR}."
+            return f"{REST if self.part else FOR}.".format("these rows" if self.rows > 1 else "this row")
         bounded = self.tied.records < self.tied.limit and self.tied.rule != "kernel"
         return (
             "for tables that agree with all public columns and facts, which tie this row to others, and "
@@ -149,7 +151,10 @@ class Odds:
         )
 
     def __str__(self) -> str:
-        start = f"{START} that this person's row {_rather(self.first, self.second)}"
+        whose = (
+            f"each row of a person with up to {self.rows:,} rows" if self.rows > 1 else "this person's row"
+        )
+        start = f"{START} that {whose} {_rather(self.first, self.second)}"
         if not self.distance:
             return f"{start} do not change at all: both are the same cell, and a release sees no more of it."
         if self.tied is not None and self.tied.known:
@@ -233,6 +238,8 @@ def odds_between(policy: Policy, a: Any, b: Any, epsilon: Any, prior: Any = None
                   linear, so the fewest changes that lead from one such table to another have no part that
                   leaves all of these as they are: `bound_moves` and `price` bound such a pair by one epsilon
                   whatever the edges (by two, the way through "absent", where a public column differs).
+                  Of a person with several rows each row is one record or the other: each goes the same way,
+                  one edge of each at a time.
         Checked:  tests/policy/test_odds.py::test_odds_hold_on_real_outputs,
                   tests/policy/test_odds.py::test_odds_hold_under_facts,
                   tests/privacy/test_fact_oracle.py::test_never_below_the_truth
@@ -311,7 +318,11 @@ def _odds(policy: Policy, first: Record, second: Record, epsilon: Fraction, prio
     note = INDEPENDENT[0].upper() + INDEPENDENT[1:] if stated else ""
     if policy.chain is not None:
         note = "It holds too for whoever believes that rows follow each other by the stated chain"
-    return Odds(first, second, epsilon, distance, _tied(policy, first, second), part, note, prior)
+    tied = _tied(policy, first, second)
+    if tied is not None and policy.max_rows > 1:
+        why = "nothing is proved of people with several rows where an edge changes a public fact"
+        raise ArgumentError("max_rows", why, fix="max_rows=1, or a policy without that fact.")
+    return Odds(first, second, epsilon, distance, tied, part, note, policy.max_rows, prior)
 
 
 def _tied(policy: Policy, first: Record, second: Record) -> MoveBound | None:

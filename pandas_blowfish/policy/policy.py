@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from pandas_blowfish.queries.planner import Planner
 
 
+MOST_ROWS = 1_000_000  # of one person
+
+
 class Policy:
     """Which values of a record stay indistinguishable, and what is already public.
 
@@ -54,6 +57,9 @@ class Policy:
             only that total, or its mean, may be released, once.
         chain: How rows in order of time follow each other in one column, `bf.Markov(...)`: then only that
             column may be released, with noise that allows for it.
+        max_rows: How many rows one person may have, all of which may change at once, each along an edge;
+            `protect(unit=)` keeps as many of each. Not with secret totals, a chain, or public facts that an
+            edge changes: nothing is proved of several rows there.
 
     Examples:
         >>> from pandas_blowfish.policy.domain import integers
@@ -72,6 +78,7 @@ class Policy:
     constraints: tuple[Constraint, ...]
     aggregates: tuple[Aggregate, ...]
     chain: Markov | None
+    max_rows: int
     # hooks: upper layers, which a policy may not import, set them as the package is imported
     planner: ClassVar[Any] = None  # `queries.planner` sets it: policy -> its verbs, `plan`
     painter: ClassVar[Any] = None  # `explain.policy.picture` sets it: what `plot` draws by
@@ -86,6 +93,7 @@ class Policy:
         constraints: Iterable[Constraint] = (),
         aggregates: Iterable[Aggregate] = (),
         chain: Markov | None = None,
+        max_rows: int = 1,
     ) -> None:
         from pandas_blowfish.beyond.aggregate import aggregates_of, split_aggregates
         from pandas_blowfish.beyond.markov import chain_of
@@ -99,7 +107,8 @@ class Policy:
         elif is_schema(schema):
             stored = stored_policy(schema)
             if stored is not None:
-                if overrides or neighbors != "record" or presence or facts or aggregates or chain:
+                said = overrides or neighbors != "record" or presence or facts or aggregates or chain
+                if said or max_rows != 1:
                     fix = "pass the schema alone, or leave bf.attach out."
                     raise SchemaError(None, "it carries a policy already", fix=fix)
                 attached = Policy.from_dict(stored)
@@ -124,11 +133,15 @@ class Policy:
             neighbors=neighbors_of(neighbors),
             presence=presence,
             constraints=facts,
+            max_rows=rows_of(max_rows),
         )
         asked: dict[str, Any] = {"presence": presence, "facts": bool(facts)}
         self.__dict__["aggregates"] = aggregates_of(aggregates, domain, self.public_columns, **asked)
         asked |= {"totals": bool(self.aggregates)}
         self.__dict__["chain"] = chain_of(chain, domain, self.secrets, **asked)
+        if self.max_rows > 1 and (self.aggregates or self.chain):
+            why = "nothing is proved of people with several rows under a secret total or a chain"
+            raise ArgumentError("max_rows", why, fix="max_rows=1, or leave out aggregates and chain.")
         self.facts  # noqa: B018  so is a fact that does not
         self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
 
@@ -192,7 +205,7 @@ class Policy:
     @property
     def _stated(self) -> dict[str, Any]:
         stated: dict[str, Any] = {"neighbors": self.neighbors, "presence": self.presence}
-        return stated | {"aggregates": self.aggregates, "chain": self.chain}
+        return stated | {"aggregates": self.aggregates, "chain": self.chain, "max_rows": self.max_rows}
 
     @property
     def plan(self) -> Planner:
@@ -250,7 +263,7 @@ class Policy:
                       this promise at some epsilon keeps the other's at the same epsilon.
             Because:  a strong product contains another block by block, and fewer moving blocks or no
                       "absent" edge only remove edges. With facts smaller graphs are not safer. A total that
-                      is secret to within more is so to within less.
+                      is secret to within more is so to within less. Of a person's rows fewer may change.
             Checked:  tests/policy/test_policy.py::test_implies_matches_enumeration
         """
         from pandas_blowfish.beyond.aggregate import is_contained
@@ -260,6 +273,8 @@ class Policy:
         if self == other:
             return True
         if self.constraints or other.constraints or (other.presence and not self.presence):
+            return False
+        if other.max_rows > self.max_rows:
             return False
         if not is_contained(other.aggregates, self.aggregates) or other.chain != self.chain:
             return False
@@ -279,6 +294,12 @@ class Policy:
         secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
         return Policy(self.domain, secrets=secrets, constraints=constraints, **self._stated)
 
+    def with_max_rows(self, max_rows: int) -> Policy:
+        """Return the same policy for people with up to so many rows."""
+        secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
+        stated = {**self._stated, "max_rows": max_rows}
+        return Policy(self.domain, secrets=secrets, constraints=self.constraints, **stated)
+
     def with_missing(self, stated: Mapping[str, Any]) -> Policy:
         """Return the same policy with another statement about the missing values of some columns."""
         secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
@@ -289,7 +310,7 @@ class Policy:
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""
         parts = (self.domain, self.secrets, self.neighbors, self.presence, self.constraints, self.aggregates)
-        return to_form(*parts, self.chain)
+        return to_form(*parts, self.chain, self.max_rows)
 
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Policy:
@@ -339,11 +360,12 @@ class Policy:
         raise AttributeError(f"a Policy is immutable; make another one instead of deleting {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("domain", "neighbors", "presence", "constraints", "aggregates", "chain")
+        kept = ("domain", "neighbors", "presence", "constraints", "aggregates", "chain", "max_rows")
         return {name: self.__dict__[name] for name in kept} | {"secrets": thaw(self.secrets)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"aggregates": (), "chain": None, **state}, secrets=freeze(state["secrets"]))
+        since = {"aggregates": (), "chain": None, "max_rows": 1}  # what older states do not have
+        self.__dict__.update({**since, **state}, secrets=freeze(state["secrets"]))
 
     def __repr__(self) -> str:
         return words.describe(self, words.SHOWN)
@@ -354,6 +376,15 @@ class Policy:
     def describe(self) -> str:
         """Return the promise as it was declared, one line per secret and fact."""
         return words.describe(self)
+
+
+def rows_of(max_rows: Any) -> int:
+    """Return how many rows a person may have, or refuse what is no such number."""
+    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or not 1 <= max_rows <= MOST_ROWS:
+        raise ArgumentError(
+            "max_rows", "not a number of rows", allowed=f"a whole number from 1 to {MOST_ROWS:,}"
+        )
+    return max_rows
 
 
 def _name(attribute: Any) -> str:

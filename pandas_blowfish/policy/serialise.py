@@ -238,7 +238,17 @@ def _key(name: str) -> str:
 
 
 VERSION = 1
-PARTS = ("blowfish", "columns", "joint", "neighbors", "presence", "constraints", "aggregates", "chain")
+PARTS = (
+    "blowfish",
+    "columns",
+    "joint",
+    "neighbors",
+    "presence",
+    "constraints",
+    "aggregates",
+    "chain",
+    "max_rows",
+)
 SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing")
 MAX_SHOWN = 12  # blanks that an error names
 
@@ -251,6 +261,7 @@ def to_form(
     constraints: Sequence[Constraint],
     aggregates: Sequence[Aggregate] = (),
     chain: Markov | None = None,
+    max_rows: int = 1,
 ) -> dict[str, Any]:
     """Return the parts of a policy as plain JSON-able data."""
     columns = {attribute.name: to_dict(attribute) for attribute in domain}
@@ -276,6 +287,8 @@ def to_form(
         out["aggregates"] = [each.to_dict() for each in aggregates]
     if chain is not None:
         out["chain"] = chain.to_dict()
+    if max_rows > 1:
+        out["max_rows"] = max_rows
     return out
 
 
@@ -360,6 +373,7 @@ def read_form(spec: Any) -> dict[str, Any]:
         "constraints": spec.get("constraints", ()),
         "aggregates": spec.get("aggregates", ()),
         "chain": spec.get("chain"),
+        "max_rows": spec.get("max_rows", 1),
     }
 
 

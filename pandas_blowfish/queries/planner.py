@@ -47,6 +47,8 @@ def _plan_hist(policy: Policy, columns: Any, *, prior: Any, alpha: Any, rows: An
 def _plan_count(policy: Policy, *, scenario: Any, rows: Any, **asked: Any) -> Any:
     strategy = asked["strategy"]
     if isinstance(strategy, str) and strategy == "wasserstein":
+        if asked["units"] is not False:
+            raise ArgumentError("units", "'wasserstein' counts rows", fix="leave units= out.")
         return plan_wasserstein(policy, scenario, epsilon=asked["epsilon"], scope=asked["scope"], rows=rows)
     if scenario is not None:
         raise ArgumentError("scenario", f"strategy={strategy!r} takes none", fix='strategy="wasserstein"')
@@ -147,7 +149,7 @@ class Planner(Verbs[Plan, Plan]):
                      name: str | None = None) -> Plan: ...
         def workload(self, matrix: Any, columns: Columns, *, epsilon: Epsilon = 1,
                      strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
-        def count(self, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
+        def count(self, *, epsilon: Epsilon = 1, units: bool = False, strategy: Strategy = "auto",
                   scenario: Scenario | None = None, rows: int | None = None, post: bool = True,
                   name: str | None = None) -> Plan: ...
         def sum(self, columns: Columns, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",

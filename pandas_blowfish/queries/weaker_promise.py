@@ -127,6 +127,9 @@ def _public_rows(policy: Policy, strategy: str, rows: Any) -> int:
         problem = f"{strategy!r} is about rows of public number, of which the policy states nothing else"
         fix = "use a policy without presence, constraints, aggregates and chain."
         raise ArgumentError("strategy", problem, fix=fix)
+    if policy.max_rows > 1:
+        problem = f"{strategy!r} is about single rows, and the policy about people with several"
+        raise ArgumentError("strategy", problem, fix="use a policy with max_rows=1.")
     many = rows_of(rows)
     if many is None:
         raise ArgumentError("rows", f"{strategy!r} depends on the number of rows", fix="give rows=")

@@ -137,31 +137,6 @@ def test_check_asks_for_a_frame(frame):
         bf.check(frame, bf.Policy(PAIR))
 
 
-@pytest.mark.parametrize(
-    ("units", "good"),
-    [
-        (["p", "q", "r", "s"], True),
-        ([4, 3, 2, 1], True),
-        (["p", "q", "p", "s"], False),
-        (["p", "q", None, "s"], False),
-        ([[1], [2], [3], [4]], False),
-        ([{}, 1, "a", 2.5], False),
-    ],
-)
-def test_units_occur_once(units, good):
-    """One row a unit: repeats, nulls and what cannot be compared are refused."""
-    frame = FRAME.assign(who=pd.Series(units, dtype=object))
-
-    if good:
-        count.require_unit(frame, "who")
-    else:
-        with pytest.raises(FrameError) as caught:
-            count.require_unit(frame, "who")
-        assert caught.value.columns == ["who"]
-    with pytest.raises(FrameError):
-        count.require_unit(frame, "absent")
-
-
 def test_columns_must_occur_once():
     """Several levels, absent and repeated columns are refused by name."""
     with pytest.raises(FrameError, match="levels"):

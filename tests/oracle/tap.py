@@ -114,7 +114,7 @@ def release(frame: Any, steps: Steps, noises: Sequence[Ints] = ()) -> Run:
 Release = Callable[[Sequence[Ints]], Run]
 
 
-def tables(frames: Sequence[Any], policy: bf.Policy, steps: Steps) -> list[Release]:
+def tables(frames: Sequence[Any], policy: bf.Policy, steps: Steps, **stated: Any) -> list[Release]:
     """Return for each frame a function that releases it with given noise; all share a ledger of their own."""
     ledger = bf.Ledger()
 
@@ -124,7 +124,8 @@ def tables(frames: Sequence[Any], policy: bf.Policy, steps: Steps) -> list[Relea
         def run(noises: Sequence[Ints] = ()) -> Run:
             if not own:
                 name = f"table-{number}"
-                own.append(frame.blowfish.protect(policy, epsilon=TOTAL, ledger=ledger, dataset=name))
+                bound = {"epsilon": TOTAL, "ledger": ledger, "dataset": name, "new": True, **stated}
+                own.append(frame.blowfish.protect(policy, **bound))
             return release(own[0], steps, noises)
 
         return run

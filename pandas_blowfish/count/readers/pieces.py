@@ -97,14 +97,6 @@ def merge(
     return frame.merge(columns, work, plus) if isinstance(frame, Pieces) else work(frame)
 
 
-def is_unique(values: pd.Series[Any]) -> bool:
-    """Return whether every value of a column is there, and once."""
-    try:
-        return bool(values.is_unique) and not bool(values.isna().any())
-    except TypeError:  # a list or a dict names nobody
-        return False
-
-
 def has_class(frame: Any, package: str, *names: str) -> bool:
     """Return whether a table is of one of some classes of a package; nothing is imported."""
     kinds = {(kind.__module__.split(".")[0].lstrip("_"), kind.__name__) for kind in type(frame).__mro__}

@@ -82,6 +82,11 @@ def limits(account: Account) -> Html:
 def _unit(account: Account) -> str:
     if account.unit:
         unit = repr(one_line(account.unit, 80))
+        if account.policy is not None and (many := account.policy.max_rows) > 1:
+            return (
+                f"One value of {unit} is one person, with up to {many:,} rows; of more, {many:,} were kept. "
+                "The promise is about kept rows: a changed value may also change which of more rows are kept."
+            )
         return f"One value of {unit} is one person: repeats were refused when the rows were protected."
     return "The promise is about one row. Someone with r rows is protected r times less: epsilon times r."
 

@@ -117,6 +117,7 @@ def describe_release(
         "answers": len(plan.index),
         **more,
         "unit": binding["unit"] or "row-level",
+        **({"max_rows": plan.policy.max_rows} if plan.policy.max_rows > 1 else {}),
         "outside": binding["outside"],
         "spent": str(spent),
         "remaining": str(total - spent),

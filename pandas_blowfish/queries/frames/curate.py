@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import row_count
+from pandas_blowfish.count.units import count_rows
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
+
+FEW_ROWS = 10  # numbers of rows per person that are listed one by one
+_STEPS = tuple(each * 10**power for power in range(1, 6) for each in (2, 5, 10))
 
 
 class Draft(str):
@@ -52,7 +56,7 @@ def draft(frame: Any) -> Draft:
     return code
 
 
-def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
+def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None = None) -> pd.DataFrame:
     """Return how many rows of each declared column are missing or outside its domain.
 
     Then, for each public fact whose answer the policy states, whether the rows agree with it: else what
@@ -63,12 +67,18 @@ def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
         frame: The rows, protected or not, of any engine that `bf.protect` takes.
         policy: A policy or schema.
         outside: As `protect` takes it: with "clip" numbers beyond the bounds are not outside.
+        unit: The column that names who a row is about: then the result has, for each `max_rows` that
+            `protect` may be given, how many people have that many rows, how many have more, and how many
+            rows would be kept and dropped. Choose it by what is public, never from this table alone.
     """
     promise = as_policy(policy)
-    check_arguments(None, None, outside, None)
+    check_arguments(None, None, outside, unit)
     clip = outside == "clip"
     frame = open_table(frame)
     count.require_columns(frame, [])
+    if unit is not None:
+        count.require_unit_column(frame, unit)
+        return _per_unit(count_rows(frame, unit))
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
     dtypes = frame.dtypes
@@ -94,6 +104,22 @@ def check(frame: Any, policy: Any, *, outside: str = "error") -> pd.DataFrame:
     rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
     columns = ["column", "rows", "missing", "outside", "status", "declared"]
     return Checked(pd.DataFrame(rows, columns=columns).set_index("column"))
+
+
+def _per_unit(counts: NDArray[np.int64]) -> pd.DataFrame:
+    """Return what each number of rows per person would keep and drop, as far as somebody has more."""
+    most = int(counts.max(initial=1))
+    steps = [each for each in _STEPS if each < most]
+    limits = pd.Index([*range(1, min(most, FEW_ROWS) + 1), *steps, *([most] if most > FEW_ROWS else [])])
+    kept = np.array([int(np.minimum(counts, limit).sum()) for limit in limits])
+    columns: dict[str, Any] = {
+        "people": [int((counts == limit).sum()) for limit in limits],
+        "with more": [int((counts > limit).sum()) for limit in limits],
+        "rows kept": kept,
+        "rows dropped": int(counts.sum()) - kept,
+    }
+    columns["share dropped"] = columns["rows dropped"] / max(int(counts.sum()), 1)
+    return Checked(pd.DataFrame(columns, index=limits.rename("max_rows")))
 
 
 def _verdict(stated: NDArray[np.int64], counts: NDArray[np.int64]) -> str:

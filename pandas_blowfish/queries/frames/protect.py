@@ -16,7 +16,7 @@ from pandas_blowfish.books.analysts import check_analyst, is_name, read_limits
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.books.pools import Pool, as_pool, require_total
 from pandas_blowfish.books.reprice import facts_since, policy_of
-from pandas_blowfish.count import seal
+from pandas_blowfish.count import seal, units
 from pandas_blowfish.count import tally as count
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -35,8 +35,9 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.facts.fact import answer_of, cells_of
 from pandas_blowfish.facts.later import policy_from
-from pandas_blowfish.kernel.measure import require_recorded
-from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.kernel.measure import read_kept, require_recorded
+from pandas_blowfish.plan.price import price_facts
+from pandas_blowfish.policy.policy import Policy, rows_of
 from pandas_blowfish.queries.frames.second_name import find_first_name
 
 OUTSIDE = ("error", "clip")
@@ -68,6 +69,7 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    max_rows: int | None = None,
     new: bool = False,
     pool: Pool | str | None = None,
     analyst: str | None = None,
@@ -76,13 +78,16 @@ def protect(
     """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
     promise, total = as_policy(policy), epsilon_of(epsilon)
     check_arguments(dataset, ledger, outside, unit)
+    promise = state_rows(promise, unit, max_rows)
     if not isinstance(new, bool):
         raise ArgumentTypeError("new", "not a switch", allowed="True or False")
     shared, who = as_pool(pool), check_analyst(analyst)
     most = None if limits is None else read_limits(limits)
     count.require_columns(frame, promise.domain.columns)
     if unit is not None:
-        count.require_unit(frame, unit)
+        count.require_unit_column(frame, unit)
+        if promise.max_rows == 1:
+            units.require_unit(frame, unit)
     book, name = _place(frame.attrs.get("blowfish"), dataset, ledger)
     stated = {"outside": outside, "unit": unit}
     opening: dict[str, Any] = {"pool": shared, "limits": most}
@@ -136,6 +141,22 @@ def check_arguments(dataset: Any, ledger: Any, outside: Any, unit: Any) -> None:
         )
 
 
+def state_rows(policy: Policy, unit: str | None, max_rows: Any) -> Policy:
+    """Return the policy for people with as many rows as is stated; refuse where nothing is proved of it."""
+    if max_rows is not None and rows_of(max_rows) != policy.max_rows:
+        if policy.max_rows > 1:
+            raise ArgumentError(
+                "max_rows", f"the policy states {policy.max_rows:,}", fix="leave max_rows out."
+            )
+        policy = policy.with_max_rows(max_rows)
+    if policy.max_rows > 1 and unit is None:
+        why = "rows do not say who they are about"
+        raise ArgumentError("max_rows", why, fix='protect(..., unit="patient_id", max_rows=3)')
+    if policy.max_rows > 1:
+        price_facts(policy)  # refuses several rows where an edge changes a fact
+    return policy
+
+
 def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
     """Return the ledger and the name to use: a protected frame continues its own."""
     own = record if isinstance(record, Mapping) and record.get("kind") == "protected" else {}
@@ -178,10 +199,10 @@ def _bound(
     require_bound(found, promise, total, stated)
     _require_opening(book, found, opening["pool"], opening["limits"])
     binding = sealkey.with_key(book.location, name, found.binding)
-    first = policy_of(found, 0)
-    if stale := seal.find_change(frame, first.domain, binding, (), first.chain is not None):
+    kept, first = read_kept(frame, found, binding), policy_of(found, 0)
+    if stale := seal.find_change(kept, first.domain, binding, (), first.chain is not None):
         raise StaleFrameError(name, stale)
-    require_recorded(frame, found)
+    require_recorded(kept, found)
     return found
 
 
@@ -210,16 +231,23 @@ def _sealed(
     while True:
         master = sealkey.propose_key(book.location, book.seal_key_id())
         public, key = sealkey.new_binding(master, name)
+        rows, several = frame, {}
+        if promise.max_rows > 1:
+            kept = units.keep_rows(
+                frame, tuple(promise.domain), stated["unit"], promise.max_rows, key, clip=clip
+            )
+            rows, several = kept.rows, {"max_rows": promise.max_rows, "units": kept.digest}
         binding = {
             "policy": text,
             "fingerprint": promise.fingerprint,
-            "rows": seal.row_count(frame) if promise.rows_public else None,  # else the seal alone knows it
+            "rows": seal.row_count(rows) if promise.rows_public else None,  # else the seal alone knows it
             "seal_key": public,
-            **seal.seal_rows(frame, promise.domain, key, clip=clip),
+            **seal.seal_rows(rows, promise.domain, key, clip=clip),
+            **several,
             "named": named,
             **stated,
         }
-        if wrong := count.find_contradicted(frame, promise.domain, promise.facts, clip=clip):
+        if wrong := count.find_contradicted(rows, promise.domain, promise.facts, clip=clip):
             raise FactMismatchError([fact.text for fact in wrong])
         if sealkey.keep_key(book.location, master):  # else another process has begun the ledger meanwhile
             return binding
@@ -227,6 +255,8 @@ def _sealed(
 
 def require_bound(found: Dataset, promise: Policy, total: Fraction, stated: Mapping[str, Any]) -> None:
     """Refuse to go on with a dataset under another policy, `outside`, `unit` or total than its own."""
+    if promise.max_rows != policy_of(found, 0).max_rows:
+        raise PolicyMismatchError(found.name, "max_rows=")
     if not (_restates(promise, found) or (not found.facts and promise.implies(policy_of(found, 0)))):
         raise PolicyMismatchError(found.name, "policy", _unrecorded(promise, found))
     for what, value in stated.items():

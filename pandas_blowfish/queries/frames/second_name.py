@@ -9,7 +9,8 @@ from pandas_blowfish.books import sealkey
 from pandas_blowfish.books.ledger import Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.count import seal
-from pandas_blowfish.errors import EngineError, FrameError, LedgerNotFoundError
+from pandas_blowfish.errors import EngineError, FrameError, LedgerNotFoundError, StaleFrameError
+from pandas_blowfish.kernel.measure import read_kept
 
 
 def find_first_name(frame: Any, book: Ledger, dataset: str) -> str | None:
@@ -30,10 +31,10 @@ def find_first_name(frame: Any, book: Ledger, dataset: str) -> str | None:
             continue
         binding = sealkey.with_key(book.location, name, other.binding)
         try:
-            if seal.is_same(frame, policy_of(other, 0).domain, binding):
+            if seal.is_same(read_kept(frame, other, binding), policy_of(other, 0).domain, binding):
                 return name
         except EngineError:
             raise
-        except FrameError:  # no values of the other's columns can be read from these
+        except (FrameError, StaleFrameError):  # no values, or people, of the other's columns are in these
             continue
     return None

@@ -2,11 +2,10 @@
 
 import operator
 
-import pandas as pd
 import pytest
 
 from pandas_blowfish.count.readers import open_table
-from pandas_blowfish.count.readers.pieces import ask_engine, is_unique, merge
+from pandas_blowfish.count.readers.pieces import ask_engine, merge
 from pandas_blowfish.errors import EngineError, FrameError
 
 pa = pytest.importorskip("pyarrow")
@@ -47,13 +46,6 @@ def test_units_are_unique(engine, native):
     assert table.is_unique("a")
     assert not table.is_unique("b")
     assert not gap.is_unique("a")
-
-
-def test_what_names_nobody_is_not_unique():
-    """Lists cannot be compared."""
-    assert is_unique(pd.Series(["a", "b"]))
-    assert not is_unique(pd.Series([[1], [2]]))
-    assert not is_unique(pd.Series([1.0, None]))
 
 
 def _raiser(error):

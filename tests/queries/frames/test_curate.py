@@ -111,6 +111,24 @@ def test_check_with_clipping():
         bf.check(FRAME, policy, outside="ignore")
 
 
+@pytest.mark.parametrize("engine", ["pandas", "polars"])
+def test_rows_per_person_and_what_each_limit_would_drop(engine):
+    """Exact counts for the curator, which draw themselves; people who are not named are an error."""
+    domain = Domain((integers("x", 0, 9),))
+    policy, frame = bf.Policy(domain), pd.DataFrame({"x": 1, "who": [*["a"] * 4, "b", "c", "c", *["d"] * 30]})
+    rows = pytest.importorskip("polars").from_pandas(frame) if engine == "polars" else frame
+
+    found = bf.check(rows, policy, unit="who")
+
+    assert found.index.tolist() == [*range(1, 11), 20, 30]
+    assert found.loc[2].tolist() == [1, 2, 7, 30, 30 / 37]
+    assert found.loc[30].tolist() == [1, 0, 37, 0, 0.0]
+    assert found.plot(y="share dropped") is not None
+    assert bf.check(rows.head(0), policy, unit="who").loc[1].tolist() == [0, 0, 0, 0, 0.0]
+    with pytest.raises(FrameError, match="missing"):
+        bf.check(frame.assign(who=None), policy, unit="who")
+
+
 def test_periods_and_durations_are_drafted_as_what_they_become(capsys):
     """Neither is taken as it is: the draft, and the check, name the conversion."""
     frame = pd.DataFrame(
