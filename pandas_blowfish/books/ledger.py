@@ -151,7 +151,8 @@ class Ledger:
             }
             more |= {answers.ATTESTED: True} if name is not None else {}
             more |= {"part": dict(part)} if part else {}
-            entry = _append(connection, after, kind, {**body, **more, **part_sums.state_sums(known, sums)})
+            more |= part_sums.state_sums(known, sums) if kind == "charge" else {}
+            entry = _append(connection, after, kind, {**body, **more})
             part_sums.remember(entry, known, sums)
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
             chain.confirm(connection, entry)
