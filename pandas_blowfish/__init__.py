@@ -13,7 +13,7 @@ Protect and release: `df.blowfish.protect(policy, epsilon=1)`, then `df.blowfish
 `where` and `groupby` before them. `of(df)` is `df.blowfish` with types for editors; `check(df, policy)` is
 for the curator's eyes; `scenario(...)` checks what a mechanism tells under stated beliefs.
 
-Hand on and account for: `save(result, path)`, `result.blowfish.plot()`, `report(ledger, path)`,
+Hand on and account for: `save(result, path)`, `load(path)`, `result.blowfish.plot()`, `report(ledger, path)`,
 `Ledger(path)`.
 
 >>> import pandas_blowfish as bf
@@ -28,10 +28,11 @@ from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.markov import Markov
 from pandas_blowfish.beyond.scenario import Scenario, scenario
 from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.explain.compare import compare
 from pandas_blowfish.explain.policy.picture import plot_policy as _plot  # noqa: F401  gives policies their pictures
-from pandas_blowfish.export import save
+from pandas_blowfish.export import load, save
 from pandas_blowfish.facts.declared import Box, Count, Marginal
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.attach import attach
@@ -63,6 +64,7 @@ __all__ = [
     "Markov",
     "Plan",
     "Policy",
+    "Pool",
     "Protected",
     "Scenario",
     "__version__",
@@ -75,6 +77,7 @@ __all__ = [
     "edges",
     "errors",
     "full",
+    "load",
     "of",
     "partition",
     "protect",

@@ -28,6 +28,7 @@ import pandas as pd
 
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
@@ -43,6 +44,7 @@ from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames import free
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.kept import find_answer
 from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
 from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
@@ -123,11 +125,15 @@ class Rows(BlowfishAccessor, Generic[Bound]):
         ledger: Ledger | str | os.PathLike[str] | None = None,
         outside: str = "error",
         unit: str | None = None,
+        new: bool = False,
+        pool: Pool | str | None = None,
+        analyst: str | None = None,
+        limits: Mapping[str, Number] | None = None,
     ) -> Bound:
         """Return this frame bound to a policy, a budget and a ledger; every release starts here.
 
         Args:
-            policy: A `bf.Policy`, or a pandera schema to make one of.
+            policy: A `bf.Policy`, a pandera schema to make one of, or the path of a policy file (YAML).
             epsilon: The total that all releases together may lose; 0.1 means exactly 1/10.
             dataset: The name the budget is kept under. Protecting the same rows under the same name
                 continues the same budget. Required with a file ledger.
@@ -135,6 +141,13 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             outside: "error" refuses values outside the declared domain, "clip" puts numbers beyond
                 the bounds into the nearest cell (the promise then concerns the clipped values).
             unit: A column that names who a row is about; repeats are refused.
+            new: Allow a new name for rows that have another one in the ledger already: a second budget for
+                the same people, on the record.
+            pool: A `bf.Pool` that the dataset is in for good, or the name of one that the ledger has:
+                datasets about the same people share its total, and each charge counts against both.
+            analyst: Who asks, as the ledger's entries are to state it; None: as `bf.Ledger(analyst=)` does.
+            limits: What each analyst may charge, such as {"ana": "1/2"}, when the dataset is first protected;
+                `Ledger.set_limit` changes it.
 
         Returns:
             A pandas frame to ask through its own `.blowfish`; of another engine's frame its verbs.
@@ -143,8 +156,10 @@ class Rows(BlowfishAccessor, Generic[Bound]):
             OutsideDomainError: Some row is outside the declared domain (names columns only).
             StaleFrameError, PolicyMismatchError, BudgetMismatchError: The name is bound to other rows,
                 another policy, another total.
+            SecondNameError: The rows have another name in this ledger; see `new`.
         """
         stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
+        stated |= {"new": new, "pool": pool, "analyst": analyst, "limits": limits}
         return self._bind(policy, **stated, outside=outside, unit=unit)
 
     def _bind(self, policy: Any, **stated: Any) -> Bound:
@@ -411,6 +426,11 @@ def of(frame: pd.DataFrame) -> AnyFrame:
     return cast(AnyFrame, role(frame))
 
 
+def _read_answer(ledger: Ledger, dataset: str, name: str, post: Any) -> Any:
+    return find_answer(ledger, dataset, name, post, of)
+
+
+Ledger.reader = staticmethod(_read_answer)
 pd.api.extensions.register_dataframe_accessor("blowfish")(of)  # type: ignore[type-var]  # no class
 
 
@@ -424,6 +444,10 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    new: bool = False,
+    pool: Pool | str | None = None,
+    analyst: str | None = None,
+    limits: Mapping[str, Number] | None = None,
 ) -> Protected:
     """Bind a table of any engine to a policy, a budget and a ledger, and return its verbs.
 
@@ -436,12 +460,16 @@ def protect(
     Args:
         frame: A frame of pandas or polars (lazy too), a PyArrow table or dataset, a DuckDB relation, a
             Dask or a `pyspark.sql` DataFrame.
-        policy: A `bf.Policy`, or a pandera schema to make one of.
+        policy: A `bf.Policy`, a pandera schema to make one of, or the path of a policy file (YAML).
         epsilon: The total that all releases together may lose; 0.1 means exactly 1/10.
         dataset: The name the budget is kept under. Required with a file ledger.
         ledger: A path or a `bf.Ledger`; None keeps the budget in this process's memory.
         outside: "error" or "clip", as in `df.blowfish.protect`.
         unit: A column that names who a row is about; repeats are refused.
+        new: Allow a new name for rows that have another one in the ledger, as in `df.blowfish.protect`.
+        pool: A `bf.Pool`, or the name of one: a total that several datasets share, as there.
+        analyst: Who asks, as entries are to state it.
+        limits: What each analyst may charge, such as {"ana": "1/2"}, when the dataset is first protected.
 
     Returns:
         An object with every verb of `df.blowfish`, and `where`, `groupby`, `plan`, `budget`, `report`.
@@ -453,7 +481,8 @@ def protect(
         ((100, 3), Fraction(3, 4))
     """
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
-    stated |= {"outside": outside, "unit": unit}
+    stated |= {"outside": outside, "unit": unit, "new": new}
+    stated |= {"pool": pool, "analyst": analyst, "limits": limits}
     if isinstance(frame, pd.DataFrame):
         return Protected(of(frame).protect(policy, **stated))
     table = open_table(frame)

@@ -295,6 +295,34 @@ class InsufficientBudgetError(LedgerError):
         super().__init__(_message(what, f"epsilon <= {left}" if remaining else "what costs 0", fix))
 
 
+class PoolBudgetError(InsufficientBudgetError):
+    """A charge would take the pool of its dataset over the pool's total."""
+
+    def __init__(
+        self, pool: str, dataset: str, requested: Fraction, remaining: Fraction, total: Fraction
+    ) -> None:
+        super().__init__(dataset, requested, remaining, total)
+        self.pool = pool
+        asked = f"requested {requested} for dataset {dataset!r}"
+        what = f"pool {pool!r}: {asked}, remaining {remaining}, total {total}."
+        fix = "ask with a smaller epsilon, or raise the pool's total on the record with Ledger.raise_budget."
+        self.args = (_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix),)
+
+
+class AnalystLimitError(InsufficientBudgetError):
+    """A charge would take its analyst over the limit that was agreed on."""
+
+    def __init__(
+        self, dataset: str, analyst: str, requested: Fraction, remaining: Fraction, limit: Fraction
+    ) -> None:
+        super().__init__(dataset, requested, remaining, limit)
+        self.analyst, self.limit = analyst, limit
+        asked = f"{analyst!r} requested {requested}"
+        what = f"dataset {dataset!r}: {asked}, remaining {remaining} of a limit of {limit}."
+        fix = "ask with a smaller epsilon, or change the limit on the record with Ledger.set_limit."
+        self.args = (_message(what, f"epsilon <= {remaining}" if remaining > 0 else "what costs 0", fix),)
+
+
 class ClosedDatasetError(LedgerError):
     """A dataset takes no more charges."""
 
@@ -345,6 +373,27 @@ class PolicyMismatchError(LedgerError, ValueError):
             fix = f"Ledger.record_exact({dataset!r}, ...) records what is public since, answers too: {named}."
         text = f"dataset {dataset!r} was first protected with another {what}."
         super().__init__(_message(text, allowed, fix))
+
+
+class SecondNameError(LedgerError, ValueError):
+    """Rows that have a name, and so a budget, in a ledger were protected under another name."""
+
+    def __init__(self, dataset: str, first: str) -> None:
+        self.dataset, self.first = dataset, first
+        what = f"the rows of dataset {dataset!r} are sealed in this ledger already, as {first!r}"
+        fix = f"protect(..., dataset={first!r}) continues its budget; new=True begins another, on the record."
+        super().__init__(_message(f"{what}: a second name is a second budget for the same people.", fix=fix))
+
+
+class UnknownAnswerError(LedgerError, KeyError):
+    """The ledger keeps no answer under this name."""
+
+    def __init__(self, dataset: str, name: str, known: Sequence[str]) -> None:
+        self.dataset, self.name, self.known = dataset, name, list(known)
+        fix = "only releases with a name= are kept; one that was interrupted after its charge is not."
+        allowed = ", ".join(map(repr, self.known[:20])) + (", ..." if len(self.known) > 20 else "")
+        what = f"the ledger keeps no answer {name!r} of dataset {dataset!r}."
+        super().__init__(_message(what, allowed or "none has a name", fix))
 
 
 class NameTakenError(LedgerError, ValueError):

@@ -74,7 +74,9 @@ def test_csv_has_its_receipt_beside(columns, nullable, tmp_path):
     assert written == [tmp_path / "my.release.csv", tmp_path / "my.release.receipt.json"]
     back = pd.read_csv(written[0])
     assert back.iloc[:, len(columns)].tolist() == released["count"].tolist()
-    assert json.loads(written[1].read_text()) == released.attrs["blowfish"]
+    stated = json.loads(written[1].read_text())
+    assert stated.pop("frame")["rows"] == len(released)
+    assert stated == released.attrs["blowfish"]
 
 
 @pytest.mark.parametrize("nullable", [False, True])
@@ -122,6 +124,7 @@ def test_dicts_of_releases(ending, tmp_path):
     elif ending == "csv":
         assert len(set(written)) == 2 * len(frames)
         receipts = [json.loads(path.read_text()) for path in written[1::2]]
+        assert all(receipt.pop("frame") for receipt in receipts)
         assert receipts == [frame.attrs["blowfish"] for frame in frames.values()]
     else:
         assert len(set(written)) == len(frames)

@@ -301,7 +301,7 @@ def test_another_name_is_another_budget_on_the_record():
     df = _protected(dataset="rows")
     df.blowfish.hist("x", epsilon=1)
 
-    renamed = df.blowfish.protect(POLICY, epsilon=1, dataset="other", ledger=df.blowfish.ledger)
+    renamed = df.blowfish.protect(POLICY, epsilon=1, dataset="other", ledger=df.blowfish.ledger, new=True)
     filtered = df.head(2).blowfish.protect(POLICY, epsilon=1, dataset="some", ledger=df.blowfish.ledger)
 
     assert renamed.blowfish.budget.spent == filtered.blowfish.budget.spent == 0

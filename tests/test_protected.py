@@ -198,12 +198,12 @@ def test_rows_outside_are_refused_by_column_alone(name):
     book = bf.Ledger.default()
 
     with pytest.raises(OutsideDomainError) as caught:
-        bf.protect(_native(name, bad), POLICY, epsilon=1, dataset=f"refused-{name}", ledger=book)
+        bf.protect(_native(name, bad), POLICY, epsilon=1, dataset=f"refused-{name}", ledger=book, new=True)
 
     assert caught.value.columns == ["age", "sex"]
     assert "123456789" not in str(caught.value)
     assert "SECRETVALUE" not in str(caught.value)
-    bf.protect(_native(name), POLICY, epsilon=2, dataset=f"refused-{name}", ledger=book)
+    bf.protect(_native(name), POLICY, epsilon=2, dataset=f"refused-{name}", ledger=book, new=True)
     table = bf.check(_native(name, bad), POLICY)
     assert table["outside"].tolist() == [1, 1, 0]
     assert table["missing"].tolist() == bf.check(bad, POLICY)["missing"].tolist()
@@ -215,7 +215,7 @@ def test_outside_clip_is_that_of_pandas(name):
     beyond = FRAME.copy()
     beyond.loc[:3, "age"] = [-5, 10**12, 100, -1]
     beyond.loc[4:6, "income"] = [np.inf, -1e300, 1000.5]
-    options = {"epsilon": 1000, "dataset": f"clipped-{name}", "outside": "clip"}
+    options = {"epsilon": 1000, "dataset": f"clipped-{name}", "outside": "clip", "new": True}
     ours = bf.protect(_native(name, beyond), POLICY, **options)
     theirs = bf.protect(beyond, POLICY, **options)
 

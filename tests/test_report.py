@@ -186,7 +186,7 @@ def test_arguments_are_checked_before_anything_is_written(tmp_path):
     out = tmp_path / "out.html"
     for name in ("a", "b"):
         bf.datasets.patients(5).blowfish.protect(
-            bf.datasets.patients_policy(), epsilon=1, dataset=name, ledger=book
+            bf.datasets.patients_policy(), epsilon=1, dataset=name, ledger=book, new=True
         )
 
     with pytest.raises(ArgumentError, match="'a', 'b'"):

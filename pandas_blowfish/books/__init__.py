@@ -6,6 +6,7 @@ reported separately: no budget covers it.
 
 Read `ledger` (what a caller uses), `log` (entries that vouch for all before them), `database` (one file,
 checked in every transaction), `balance` (budgets, and whether the sums of entries follow from each other),
-`reprice` (facts learnt later), `named_answers`, `receipt`, `verify`; `entry_table` lists entries, `sealkey`
-makes the keys of fingerprints of rows, and `upgrade` moves old ledgers.
+`part_sums` (charges that different people see), `pools` (totals that datasets share), `analysts` (who
+charges), `reprice` (facts learnt later), `named_answers`, `receipt`, `verify`; `ledger_tables` lists entries
+and parts, `sealkey` makes the keys of fingerprints of rows, and `upgrade` moves old ledgers.
 """

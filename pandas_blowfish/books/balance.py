@@ -11,15 +11,17 @@ from fractions import Fraction
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from pandas_blowfish.books.analysts import LimitReplay
 from pandas_blowfish.books.log import LARGEST, UNREADABLE, Entry, parse_fraction, select_all, transaction
 from pandas_blowfish.books.part_sums import Part, Sums, read_part
-from pandas_blowfish.errors import EpsilonError, LedgerTamperedError
+from pandas_blowfish.errors import EpsilonError, InsufficientBudgetError, LedgerTamperedError
 from pandas_blowfish.markup import short
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OVERSPENT = "earlier releases have lost more than the total"  # so begins a reason that raise_budget removes
+OPENINGS = ("open", "pool")  # kinds of first entries: of a dataset, of a pool
 BITS = LARGEST  # of a denominator
 WEAKER = -1  # the number, which no charge has, under which a release with a weaker guarantee is remembered
 
@@ -55,7 +57,7 @@ class Budget:
 
         One row where every charge was everyone's. Parts that no charge has named are "elsewhere".
         """
-        from pandas_blowfish.books.part_table import list_parts  # here: charging needs no pandas
+        from pandas_blowfish.books.ledger_tables import list_parts  # here: charging needs no pandas
 
         return list_parts(self.sums or Sums(self.spent), self.total, self.policy)
 
@@ -107,6 +109,22 @@ def check_denominators(now: Dataset) -> None:
         raise EpsilonError("epsilon", "the sum of charges has too fine a denominator", fix=fix)
 
 
+def spend(bound: Dataset, epsilon: Fraction, lost: Fraction, spent: Fraction) -> Dataset:
+    """Return a dataset after a charge, which must be within what remains to those who see it.
+
+    Args:
+        bound: The dataset before.
+        epsilon: What is charged.
+        lost: What those have lost before who see the charge, at most.
+        spent: What those have lost after it who see most of all charges.
+    """
+    if spent > bound.total:
+        raise InsufficientBudgetError(bound.name, epsilon, bound.total - lost, bound.total)
+    after = replace(bound, spent=spent)
+    check_denominators(after)
+    return after
+
+
 class Balance(NamedTuple):
     """What an entry states of its dataset."""
 
@@ -145,11 +163,13 @@ class Replay:
         sums: What people in each part have lost; None while all charges are everyone's, and once a fact ties
             the parts together.
         stated: The entry that states these sums.
+        analysts: What each analyst has charged, and may.
     """
 
     costs: dict[int, Fraction] = field(default_factory=dict)
     sums: Sums | None = None
     stated: int = 0
+    analysts: LimitReplay = field(default_factory=LimitReplay)
 
 
 def require_following(entry: Entry, was: Balance | None, replay: Replay) -> Balance:
@@ -174,7 +194,7 @@ def require_following(entry: Entry, was: Balance | None, replay: Replay) -> Bala
     """
     now = balance_of(entry)
     try:
-        if _follows(entry, now, was, replay):
+        if _follows(entry, now, was, replay) and replay.analysts.follows(entry):
             return now
     except UNREADABLE:
         pass
@@ -182,13 +202,16 @@ def require_following(entry: Entry, was: Balance | None, replay: Replay) -> Bala
 
 
 def _follows(entry: Entry, now: Balance, was: Balance | None, replay: Replay) -> bool:
-    if was is None or entry.kind == "open":
-        return was is None and entry.kind == "open" and now == Balance(now.total, Fraction(0), None, 0)
+    if was is None or entry.kind in OPENINGS:
+        first = was is None and entry.kind in OPENINGS
+        return first and now == Balance(now.total, Fraction(0), None, 0)
+    if entry.kind == "share":
+        return _share_follows(entry, now, was)
     if entry.kind == "fact":
         return _fact_follows(entry, now, was, replay)
     if entry.kind != "charge" and entry.body.get("stated", 0) != replay.stated:
         return False
-    if entry.kind in ("answer", "upgrade"):
+    if entry.kind in ("answer", "upgrade", "limit"):
         return now == was
     if now.closed is not None or now.facts != was.facts or _exceeds(now.spent, now.total):
         return False
@@ -203,6 +226,16 @@ def _follows(entry: Entry, now: Balance, was: Balance | None, replay: Replay) ->
         return within and _charge_follows(entry, epsilon, now.spent, was.spent, replay)
     raised = now.total > was.total and now.spent == was.spent
     return entry.kind == "raise" and raised and (was.closed is None or was.closed.startswith(OVERSPENT))
+
+
+def _share_follows(entry: Entry, now: Balance, was: Balance) -> bool:
+    """Return whether an entry of a pool adds what it states, and closes it where that is too much."""
+    more = parse_fraction(entry.body["epsilon"])
+    if more <= 0 or (now.total, now.spent, now.facts) != (was.total, was.spent + more, 0):
+        return False
+    if now.spent <= now.total or was.closed is not None:
+        return now.closed == was.closed
+    return now.closed is not None and now.closed.startswith(OVERSPENT)
 
 
 def _charge_follows(

@@ -10,13 +10,13 @@ from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pandas_blowfish import errors
-from pandas_blowfish.books import balance, part_sums, sealkey, upgrade, verify
+from pandas_blowfish.books import analysts, balance, part_sums, pools, sealkey, upgrade, verify
 from pandas_blowfish.books import log as chain
 from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books.balance import Budget, Dataset, check_denominators
-from pandas_blowfish.books.entry_table import COLUMNS, entry_row
 from pandas_blowfish.books.log import Entry
 from pandas_blowfish.books.part_sums import Part
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.exact.number import exact
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Ledger:
 
     Args:
         path: The file, which the first `bind` creates. None: a new ledger in this process's memory.
+        analyst: Who charges, as entries are to state it; see `set_limit`.
 
     Examples:
         >>> ledger = Ledger()
@@ -47,11 +48,13 @@ class Ledger:
 
     # a hook: `explain.glance`, which books may not import, sets it as the package is imported
     view: ClassVar[Any] = repr  # ledger -> HTML for notebooks
+    reader: ClassVar[Any] = None  # ledger, dataset, name, post -> frame: `accessor` sets it, in the same way
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, analyst: str | None = None) -> None:
         if not isinstance(path, (str, os.PathLike, type(None))) or "\0" in str(path):
             raise errors.ArgumentTypeError("path", "not a path", allowed="a str or a Path")
         self.location = chain.locate(path)
+        self.analyst = analysts.check_analyst(analyst)
 
     @classmethod
     def default(cls) -> Ledger:
@@ -70,8 +73,24 @@ class Ledger:
         """Return whether the ledger outlives this process."""
         return not self.location.startswith("memory:")
 
-    def bind(self, dataset: str, total: Fraction, binding: Mapping[str, Any]) -> Dataset:
-        """Return the dataset of this name; only if there is none, open it with this total and binding."""
+    def bind(
+        self,
+        dataset: str,
+        total: Fraction,
+        binding: Mapping[str, Any],
+        *,
+        pool: Pool | None = None,
+        limits: Mapping[str, Fraction] | None = None,
+    ) -> Dataset:
+        """Return the dataset of this name; only if there is none, open it with this total and binding.
+
+        Args:
+            dataset: Its name.
+            total: What all its releases may lose together.
+            binding: What it is bound to.
+            pool: The pool it is to be in for good, which is opened too where the ledger has none.
+            limits: What each analyst may charge.
+        """
         if total <= 0:
             raise errors.EpsilonError("total", f"{total} is not positive", allowed="a positive fraction")
         chain.canonical(binding)  # what cannot be written fails here, before there is a file
@@ -80,7 +99,12 @@ class Ledger:
                 upgrade.require_moved(connection, self.location)
                 new = Dataset(dataset, {}, total, Fraction(0), None)
                 check_denominators(new)
-                _append(connection, new, "open", {"binding": binding})
+                stated = dict(binding)
+                if pool is not None:
+                    pools.open_pool(connection, pool, dataset)
+                    stated["pool"] = pool.name
+                most = {name: (limit, Fraction(0)) for name, limit in (limits or {}).items()}
+                _append(connection, new, "open", {"binding": stated, **analysts.state_limits(most)})
             return _dataset(connection, dataset)
 
     def dataset(self, name: str) -> Dataset:
@@ -91,7 +115,7 @@ class Ledger:
     def budget(self, dataset: str) -> Budget:
         """Return the total, spent and remaining budget of a dataset, and why it is closed if it is."""
         with chain.transaction(self.location) as connection:
-            found = _dataset(connection, dataset)
+            found = _dataset(connection, dataset, pool=True)
             assert found.last is not None
             return replace(found.budget, sums=part_sums.sums_of(connection, found.last).sums)
 
@@ -137,13 +161,15 @@ class Ledger:
                 raise errors.FactsChangedError(dataset)
             weaker = chain.select(connection, "dataset = ? AND kind = 'apart'", dataset)
             require_rule(connection, bound, epsilon, rule, weaker)
+            if bound.binding.get("pool") is not None:
+                pools.require_open(connection, bound.binding["pool"])
             kind = WEAKER if rule == WEAKER else "charge"
             assert bound.last is not None
             known = part_sums.sums_of(connection, bound.last)
             sums = known.sums.copy()
             if kind == "charge":
                 sums.add(epsilon, part)
-            after = _spend(bound, epsilon, known.sums.lost(part or {}), sums.most)
+            after = balance.spend(bound, epsilon, known.sums.lost(part or {}), sums.most)
             more: dict[str, Any] = {
                 "epsilon": epsilon,
                 "name": name,
@@ -151,8 +177,14 @@ class Ledger:
             }
             more |= {answers.ATTESTED: True} if name is not None else {}
             more |= {"part": dict(part)} if part else {}
-            more |= part_sums.state_sums(known, sums) if kind == "charge" else {}
+            more |= {"analyst": self.analyst} if self.analyst is not None else {}
+            limits = analysts.limits_of(bound.last)
+            if kind == "charge":
+                limits = analysts.charge_limit(limits, dataset, self.analyst, epsilon)
+                more |= part_sums.state_sums(known, sums)
+            more |= analysts.state_limits(limits)
             entry = _append(connection, after, kind, {**body, **more})
+            pools.share(connection, bound, after, entry)
             part_sums.remember(entry, known, sums)
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted
             chain.confirm(connection, entry)
@@ -172,12 +204,69 @@ class Ledger:
         with chain.transaction(self.location) as connection:
             return answers.find(connection, dataset, name)
 
+    def answer(self, dataset: str, name: str, *, post: bool = True) -> Any:
+        """Return a named answer as the frame, or dict of frames, that its verb returned: free, without rows.
+
+        Args:
+            dataset: A name given to `protect`.
+            name: The `name=` of the release.
+            post: False for the unbiased answers, as of the verb.
+
+        Raises:
+            UnknownAnswerError: No answer is kept under this name.
+        """
+        for argument, value in {"dataset": dataset, "name": name}.items():
+            if not isinstance(value, str):
+                raise errors.ArgumentTypeError(argument, "not a name", allowed="a str")
+        return type(self).reader(self, dataset, name, post)
+
     @property
     def datasets(self) -> list[str]:
         """Return the names of all datasets, in the order they were bound."""
         first = "SELECT dataset FROM entries WHERE kind = 'open' ORDER BY id"
         with chain.transaction(self.location) as connection:
             return [str(name) for (name,) in connection.execute(first)]
+
+    @property
+    def pools(self) -> list[str]:
+        """Return the names of all pools, in the order they were opened."""
+        first = "SELECT dataset FROM entries WHERE kind = 'pool' ORDER BY id"
+        with chain.transaction(self.location) as connection:
+            return [str(name) for (name,) in connection.execute(first)]
+
+    def limits(self, dataset: str) -> dict[str, Budget]:
+        """Return what each analyst with a limit may charge to a dataset and has charged."""
+        found = analysts.limits_of(self.dataset(dataset).last)
+        return {name: Budget(most, spent) for name, (most, spent) in found.items()}
+
+    def set_limit(self, dataset: str, analyst: str, limit: object) -> Budget:
+        """Limit what an analyst may charge to a dataset from now on, on the record; what was charged counts.
+
+        Charges count as they were charged, all of them, whichever part of the policy they concern. Whoever
+        states no `analyst=`, or another one, is not limited: names are an agreement, not a lock.
+
+        Args:
+            dataset: A name given to `bind`.
+            analyst: The name that is given as `analyst=`.
+            limit: What all charges of the analyst may add up to; below what they do nothing more is charged.
+        """
+        name, most = analysts.check_analyst(analyst), analysts.check_limit(limit)
+        if name is None:
+            raise errors.ArgumentTypeError("analyst", "not a name", allowed="a str")
+        with chain.transaction(self.location, "IMMEDIATE") as connection:
+            bound = _dataset(connection, dataset)
+            sealkey.stated_key(self.location, bound.binding) if "key" in bound.binding else None
+            charges = chain.select_all(connection, "dataset = ? AND kind = 'charge'", dataset)
+            own = (balance.cost_of(entry) for entry in charges if entry.body.get("analyst") == name)
+            spent = sum(own, Fraction(0))
+            limits = {**analysts.limits_of(bound.last), name: (most, spent)}
+            if len(limits) > analysts.MAX_LIMITS:
+                raise errors.ArgumentError(
+                    "analyst", "too many have a limit", allowed=f"{analysts.MAX_LIMITS:,}"
+                )
+            body = {"analyst": name, "limit": most, **analysts.state_limits(limits)}
+            _append(connection, bound, "limit", body)
+        return Budget(most, spent)
 
     def seal_key_id(self) -> str | None:
         """Return the fingerprint of the seal key that datasets here state; None where there are none."""
@@ -198,13 +287,10 @@ class Ledger:
     @property
     def entries(self) -> pd.DataFrame:
         """Return one row for each entry as it stands (see `verify`), without seals; sums are fractions."""
-        import pandas as pd  # here: charging needs no pandas
+        from pandas_blowfish.books.ledger_tables import list_entries  # here: charging needs no pandas
 
         with chain.transaction(self.location) as connection:
-            rows = connection.execute("SELECT * FROM entries ORDER BY id").fetchall()
-        columns = list(zip(*map(entry_row, rows), strict=True)) or [()] * len(COLUMNS)
-        index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
-        return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
+            return list_entries(connection.execute("SELECT * FROM entries ORDER BY id").fetchall())
 
     def verify(self, head: str | Mapping[str, Any] | None = None) -> bool:
         """Return True if no entry or answer was edited, deleted or moved; else raise and name it.
@@ -230,13 +316,13 @@ class Ledger:
         return True
 
     def raise_budget(self, dataset: str, total: object, reason: str = "") -> Budget:
-        """Raise the total of a dataset, on the record; a total is never lowered.
+        """Raise the total of a dataset, or of a pool, on the record; a total is never lowered.
 
         A dataset that a fact closed because of its total alone is opened again by one that is large enough.
         """
         raised = exact(total, "total")
         with chain.transaction(self.location, "IMMEDIATE") as connection:
-            bound = _dataset(connection, dataset)
+            bound = _dataset(connection, dataset, pool=True)
             if not bound.is_reopenable:
                 raise errors.ClosedDatasetError(dataset, str(bound.closed), for_good=True)
             if raised <= bound.total or raised < bound.spent:
@@ -278,13 +364,16 @@ class Ledger:
         stated = later.read_fact(fact)
         reprice.price_with(self.dataset(dataset), stated)  # its price is worked out while others can charge
         with chain.transaction(self.location, "IMMEDIATE") as connection:
+            before = _dataset(connection, dataset)
             after, now = _with_fact(connection, dataset, stated)
             body = {
                 "fact": after.facts[-1],
                 "repriced": now.costs,
                 **({"together": True} if now.together else {}),
             }
-            return _append(connection, after, "fact", body)
+            entry = _append(connection, after, "fact", body)
+            pools.share(connection, before, after, entry)
+            return entry
 
     def preview_exact(self, dataset: str, fact: Constraint | Mapping[str, Any]) -> Budget:
         """Return what `budget` would be after `record_exact`, closed or not; nothing is written.
@@ -315,8 +404,15 @@ class Ledger:
 _DEFAULT: dict[int, Ledger] = {}  # process id: its default ledger
 
 
-def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dataset:
-    """Return a dataset as its first and last entry state it; one to be `charged` must not be closed."""
+def _dataset(connection: Connection, name: str, *, charged: bool = False, pool: bool = False) -> Dataset:
+    """Return a dataset as its first and last entry state it; one to be `charged` must not be closed.
+
+    Args:
+        connection: The ledger.
+        name: Its name.
+        charged: Refuse one that is closed.
+        pool: Return a pool too, which is like a dataset without a binding.
+    """
     if not isinstance(name, str):
         raise errors.ArgumentTypeError("dataset", "not a name", allowed="a str")
     first = chain.select(connection, "dataset = ? ORDER BY id", name)
@@ -324,6 +420,13 @@ def _dataset(connection: Connection, name: str, *, charged: bool = False) -> Dat
     if first is None or last is None:
         known = connection.execute("SELECT DISTINCT dataset FROM entries ORDER BY dataset")
         raise errors.UnknownDatasetError(name, [str(dataset) for (dataset,) in known])
+    if first.kind == "pool":
+        if not pool:
+            what = f"{name!r} is a pool, not a dataset"
+            raise errors.ArgumentError(
+                "dataset", what, fix="give the name of a dataset; choose another for a new one."
+            )
+        return Dataset(name, {}, *balance.balance_of(last)[:3], (), last)
     total, spent, closed, many = balance.balance_of(last)
     facts = balance.recorded_facts(connection, name) if many else ()
     if len(facts) != many:
@@ -369,22 +472,6 @@ def require_rule(
         raise errors.OnceError(bound.name, why, for_good=True)
 
 
-def _spend(bound: Dataset, epsilon: Fraction, lost: Fraction, spent: Fraction) -> Dataset:
-    """Return a dataset after a charge, which must be within what remains to those who see it.
-
-    Args:
-        bound: The dataset before.
-        epsilon: What is charged.
-        lost: What those have lost before who see the charge, at most.
-        spent: What those have lost after it who see most of all charges.
-    """
-    if spent > bound.total:
-        raise errors.InsufficientBudgetError(bound.name, epsilon, bound.total - lost, bound.total)
-    after = replace(bound, spent=spent)
-    check_denominators(after)
-    return after
-
-
 def _with_fact(connection: Connection, dataset: str, fact: Constraint) -> tuple[Dataset, Repriced]:
     """Return what a dataset comes to once a fact is recorded, and what that does to its charges."""
     from pandas_blowfish.books import reprice
@@ -402,4 +489,7 @@ def _append(connection: Connection, now: Dataset, kind: str, body: Mapping[str, 
     """Append an entry that states what its dataset has come to."""
     come_to = {"total": now.total, "spent": now.spent, "closed": now.closed, "facts": len(now.facts)}
     stated = {} if "together" in body else part_sums.stated_by(now.last)
-    return chain.append(connection, now.name, kind, {**stated, **body, **come_to})
+    user = analysts.operating_user() if kind != "answer" else None
+    who = {} if user is None else {"user": user}
+    limits = analysts.state_limits(analysts.limits_of(now.last))
+    return chain.append(connection, now.name, kind, {**who, **limits, **stated, **body, **come_to})

@@ -34,7 +34,7 @@ class Entry:
 
     id: int  # 1, 2, 3, ...
     dataset: str
-    kind: str  # "open", "charge", "apart", "answer", "raise", "fact" or "upgrade"
+    kind: str  # "open", "charge", "apart", "answer", "raise", "fact", "limit", "upgrade", "pool" or "share"
     time: str  # UTC
     body: dict[str, Any] = field(repr=False)  # that of an "open" entry holds the seal
     hash: str

@@ -11,6 +11,7 @@ from pandas_blowfish.books import named_answers as answers
 from pandas_blowfish.books import upgrade
 from pandas_blowfish.books.balance import Balance, Replay, balance_of, require_following
 from pandas_blowfish.books.log import Entry
+from pandas_blowfish.books.pools import Due
 from pandas_blowfish.books.receipt import is_receipt, translate
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, LedgerTamperedError
 
@@ -30,11 +31,14 @@ def verify(connection: Connection, location: str, head: str | Mapping[str, Any] 
     named: dict[int, tuple[str, bool]] = {}
     stated: dict[int, Any] = {}
     vouched: Entry | None = None
+    due = Due()
     for entry in chain.replay(connection):
         name = entry.dataset
         if name not in first:
             first[name], replays[name] = entry, Replay()
-        last[name] = require_following(entry, last.get(name), replays[name])
+        was = last.get(name)
+        last[name] = require_following(entry, was, replays[name])
+        due.follow(entry, was.spent if was else last[name].spent, last[name].spent)
         if entry.kind in ("charge", "apart"):
             named[entry.id] = entry.hash, not entry.body.get(answers.ATTESTED)
         elif entry.kind == "answer":
@@ -43,6 +47,7 @@ def verify(connection: Connection, location: str, head: str | Mapping[str, Any] 
             upgrade.check(connection, location, first[name], entry)
         if head is not None and _is_of(head, entry):
             vouched = entry
+    due.finish()
     answers.check_all(connection, named, stated)
     if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
         raise LedgerTamperedError(None, "the file's indexes do not hold what its tables do")

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.cli.exits import UsageError
 from pandas_blowfish.cli.outputs import require_distinct, require_writable
 from pandas_blowfish.errors import ArgumentError, MissingPackageError, SchemaError
 from pandas_blowfish.export import SUFFIXES
 from pandas_blowfish.policy.serialise import MAX_TEXT, parse_yaml
 from pandas_blowfish.queries.call import Call, parse_call
-from pandas_blowfish.queries.frames.protect import is_name
 
 PATHS = ("data", "policy", "ledger")
-TEXTS = ("dataset", "unit", "outside", "sep", "encoding")
+TEXTS = ("dataset", "unit", "outside", "sep", "encoding", "pool", "analyst")
+NUMBERS = ("epsilon", "pool_epsilon")
 NEEDED = ("data", "policy", "dataset", "ledger")
-KEYS = (*PATHS, *TEXTS, "na", "epsilon", "releases")
+KEYS = (*PATHS, *TEXTS, *NUMBERS, "na", "releases")
 ENGINES = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
 
 
@@ -58,6 +59,9 @@ class Job:
     sep: str | None
     encoding: str | None
     na: tuple[str, ...]
+    pool: str | None
+    pool_epsilon: Any
+    analyst: str | None
     asks: tuple[Ask, ...]
     unnamed: bool
     jobs: Path | None
@@ -66,7 +70,7 @@ class Job:
 def read_job(given: Namespace) -> Job:
     """Return the run that options, and the file of jobs where there is one, ask for; options win."""
     stated = _file(Path(given.jobs)) if given.jobs is not None else {}
-    for key in (*PATHS, *TEXTS, "na", "epsilon"):
+    for key in (*PATHS, *TEXTS, *NUMBERS, "na"):
         if (value := getattr(given, key)) is not None:
             stated[key] = value
     for key in NEEDED:
@@ -87,7 +91,7 @@ def read_job(given: Namespace) -> Job:
     )
     require_distinct([[ask.out] for ask in asks if ask.out is not None])
     fields: dict[str, Any] = {key: Path(stated[key]) for key in PATHS}
-    fields |= {key: stated.get(key) for key in (*TEXTS, "epsilon")}
+    fields |= {key: stated.get(key) for key in (*TEXTS, *NUMBERS)}
     fields |= {"outside": fields["outside"] or "error", "na": tuple(stated.get("na") or ())}
     jobs = None if given.jobs is None else Path(given.jobs)
     return Job(**fields, asks=asks, unnamed=given.unnamed, jobs=jobs)

@@ -40,7 +40,7 @@ def ledger(given: Namespace, screen: Screen) -> int:
         )
     receipts = [_receipt(path) for path in given.receipt]  # before anything is written
     if given.dataset is not None:
-        book.dataset(given.dataset)  # one that is not there is refused
+        book.budget(given.dataset)  # one that is not there is refused; a pool is like a dataset
     if given.total is not None:
         if given.dataset is None:
             raise exits.UsageError("--raise needs --dataset", "state whose total is raised.")

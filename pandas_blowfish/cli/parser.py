@@ -148,6 +148,9 @@ def _release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", metavar="TOTAL", help="what all releases of the dataset may cost")
     parser.add_argument("--ledger", metavar="FILE", help="where charges are kept; --new begins one")
     parser.add_argument("--new", action="store_true", help="begin the dataset, or ledger, if it is not there")
+    parser.add_argument("--pool", metavar="NAME", help="a total that datasets of the same people share")
+    parser.add_argument("--pool-epsilon", metavar="TOTAL", help="the pool's total, which opens it")
+    parser.add_argument("--analyst", metavar="NAME", help="who asks, as the ledger's entries state it")
     parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; repeats are refused")
     parser.add_argument("--outside", choices=OUTSIDE, help="numbers beyond the bounds")
     parser.add_argument("-o", "--out", metavar="FILE", help=".parquet, .csv or .xlsx; of a single query")
@@ -167,7 +170,7 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
     """
     words = "the ledger's file; after the word upgrade, one of an older version"
     parser.add_argument("ledger", nargs="+", metavar="[upgrade] ledger", help=words)
-    parser.add_argument("--dataset", metavar="NAME", help="only this one")
+    parser.add_argument("--dataset", metavar="NAME", help="only this one; a pool too")
     parser.add_argument("--verify", action="store_true", help="redo every hash; exit with 7 if one is wrong")
     parser.add_argument(
         "--receipt", metavar="FILE", action="append", default=[], help="verify against it: .json or .parquet"

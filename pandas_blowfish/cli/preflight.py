@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
+from pandas_blowfish.books.pools import Pool, require_total
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
@@ -23,8 +25,11 @@ from pandas_blowfish.errors import (
     BlowfishError,
     ClosedDatasetError,
     InsufficientBudgetError,
+    LedgerNotFoundError,
     NameTakenError,
     OnceError,
+    PoolBudgetError,
+    UnknownDatasetError,
 )
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.export import files_of
@@ -118,6 +123,27 @@ def require_budget(dataset: str, planned: Sequence[Planned], bound: Dataset | No
     after = before.after(each.charge for each in planned)
     if after.spent > before.total:
         raise InsufficientBudgetError(dataset, after.spent - before.spent, before.remaining, before.total)
+
+
+def require_pool(
+    dataset: str, planned: Sequence[Planned], before: Budget, book: Ledger, pool: Pool | None
+) -> None:
+    """Refuse a run that the pool of its dataset does not suffice for, as a whole."""
+    if pool is None:
+        return
+    total = pool.epsilon
+    own = None if total is None else Budget(total, Fraction(0))
+    with suppress(LedgerNotFoundError, UnknownDatasetError):
+        own = book.budget(pool.name)
+        require_total(pool, own.total)
+    if own is None:
+        fix = "--pool-epsilon TOTAL opens it."
+        raise ArgumentError("pool", f"the ledger has no pool {pool.name!r}", fix=fix)
+    if own.closed is not None and not all(each.kept for each in planned):
+        raise ClosedDatasetError(pool.name, own.closed)
+    more = before.after(each.charge for each in planned).spent - before.spent
+    if more > own.remaining:
+        raise PoolBudgetError(pool.name, dataset, more, own.remaining, own.total)
 
 
 def _planned(

@@ -17,15 +17,16 @@ import pandas as pd
 
 from pandas_blowfish.accessor import Protected, of
 from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
+from pandas_blowfish.books.pools import Pool
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.cli.jobs import Job, read_job
 from pandas_blowfish.cli.locks import delay_interrupts, hold_lock
 from pandas_blowfish.cli.policy_commands import read_policy
-from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget
+from pandas_blowfish.cli.preflight import Planned, plan_all, require_budget, require_pool
 from pandas_blowfish.cli.screen import MAX_ROWS, Screen, format_table
 from pandas_blowfish.count.readers import files
-from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, UnknownDatasetError
+from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, PolicyMismatchError, UnknownDatasetError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.markup import decimal, read_numbers, spent_text
 from pandas_blowfish.policy.policy import Policy
@@ -47,7 +48,9 @@ def release(given: Namespace, screen: Screen) -> int:
     total = _total(job, policy, bound)
     planned = plan_all(job, policy, book, bound)
     before = Budget(total, Fraction(0)) if bound is None else book.budget(job.dataset)
+    pool = _pool(job, bound)
     require_budget(job.dataset, planned, bound, before)
+    require_pool(job.dataset, planned, before, book, pool)
     _remark(job, policy, bound, planned, screen)
     if given.dry_run:
         return _preview(job, policy, planned, bound, before, refused, screen)
@@ -57,15 +60,17 @@ def release(given: Namespace, screen: Screen) -> int:
     if bound is not None:
         book.dataset(job.dataset)  # a ledger that was lost meanwhile is not begun again
     with screen.bar("protecting") as tick:
-        sealed = of(table).protect(
-            policy, epsilon=total, dataset=job.dataset, ledger=book, outside=job.outside, unit=job.unit
-        )
+        stated: dict[str, Any] = {"dataset": job.dataset, "ledger": book, "new": given.new}
+        stated |= {"pool": pool, "analyst": job.analyst}
+        sealed = of(table).protect(policy, epsilon=total, outside=job.outside, unit=job.unit, **stated)
         tick(1.0)
     del table
     if bound is None:  # and only now that it is on the record
         screen.note(
             f"dataset {job.dataset!r} is new in {str(job.ledger)!r}: a new budget of {decimal(total)}"
         )
+        if first := book.dataset(job.dataset).binding.get("same_rows"):
+            screen.note(f"its rows are those of dataset {first!r}: the same people, two budgets")
     done = _answer(planned, of(sealed), book, job.dataset, screen)
     now = book.dataset(job.dataset)
     screen.say(f"dataset {job.dataset!r}: {spent_text(now.budget.spent, now.budget.total)}")
@@ -97,6 +102,18 @@ def _total(job: Job, policy: Policy, bound: Dataset | None) -> Fraction:
     total = bound.total if job.epsilon is None else epsilon_of(job.epsilon)
     require_bound(bound, policy, total, {"outside": job.outside, "unit": job.unit})
     return total
+
+
+def _pool(job: Job, bound: Dataset | None) -> Pool | None:
+    """Return the pool that is stated, or that the dataset is in."""
+    if job.pool is None and job.pool_epsilon is not None:
+        raise exits.UsageError("--pool-epsilon without --pool", "--pool NAME --pool-epsilon TOTAL")
+    own = None if bound is None else bound.binding.get("pool")
+    if job.pool is None:
+        return None if own is None else Pool(own)
+    if bound is not None and own != job.pool:
+        raise PolicyMismatchError(job.dataset, "pool=")
+    return Pool(job.pool, job.pool_epsilon)
 
 
 def _remark(

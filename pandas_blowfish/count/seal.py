@@ -146,6 +146,27 @@ def _find_moved(frame: pd.DataFrame, attributes: Iterable[Attribute], binding: M
     return ""
 
 
+def is_same(frame: Frame, domain: Iterable[Attribute], binding: Mapping[str, Any]) -> bool:
+    """Return whether rows are those that were sealed, whatever their order; of most others little is read.
+
+    Proof note:
+        Requires: `seal_rows`; the chance that two tables mix into the same numbers under a secret key.
+        Ensures:  True for the same rows in any order and storage, and all but surely for no others (of an
+                  older version's seals: in the same order).
+        Because:  the number of rows, then one column, then all of them are compared with what was sealed.
+        Checked:  tests/count/test_seal.py::test_same_rows_in_any_order
+    """
+    attributes, names = list(domain), list(frame.columns)
+    if _count(binding["key"], row_count(frame)) != binding["count"]:
+        return False
+    if any(names.count(each.name) != 1 for each in attributes):
+        return False
+    if "spread" not in binding:
+        return not find_change(frame, attributes, binding)
+    parts = [attributes[:1], attributes] if len(attributes) > 1 else [attributes]
+    return not any(_spread_otherwise(frame, part, binding, attributes) for part in parts)
+
+
 def _spread_otherwise(
     frame: Frame, attributes: Sequence[Attribute], binding: Mapping[str, Any], whole: Sequence[Attribute]
 ) -> str:

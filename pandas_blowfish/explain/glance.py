@@ -114,12 +114,12 @@ def budget_html(budget: Budget) -> Html:
 def ledger_html(ledger: Ledger) -> Html:
     """Return a ledger for a notebook: its datasets with their budgets, or why they cannot be read."""
     try:
-        names = ledger.datasets
+        names = [*ledger.datasets, *ledger.pools]
         rows = [(name, budget_bar(ledger.budget(name))) for name in names[:LISTED]]
     except LedgerError as error:
         return markup.card(repr(ledger), markup.note(str(error)))
     more = f"and {len(names) - LISTED:,} more: ledger.datasets" if len(names) > LISTED else ""
-    return markup.card(repr(ledger), markup.data_table(["dataset", "budget"], rows, more=more))
+    return markup.card(repr(ledger), markup.data_table(["dataset or pool", "budget"], rows, more=more))
 
 
 def release_text(release: pd.DataFrame) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -350,6 +351,45 @@ class InRounds(OneRound):
     def drawn_scales(self: Any) -> Sequence[Fraction | int]:
         """Return the scales of what is expected, and a bound on all that may follow."""
         return [*self.scales.values, self.largest]
+
+
+Asked = TypeVar("Asked", bound=Question)
+
+
+@dataclass(frozen=True, eq=False)
+class AskedCase(Generic[Asked]):
+    """A question that is asked under a policy, for an epsilon: what builders of a family's list are handed.
+
+    Attributes:
+        question: What is asked.
+        policy: The promise.
+        epsilon: What may be lost.
+        alone: Whether one strategy is asked for by its name.
+        every: Whether candidates are wanted that hardly ever are the best.
+    """
+
+    question: Asked
+    policy: Policy
+    epsilon: Fraction
+    alone: bool
+    every: bool
+
+
+AnyCase = TypeVar("AnyCase", contravariant=True)
+
+
+class Builder(Protocol[AnyCase]):
+    """How a strategy of a family's list is made."""
+
+    @property
+    def name(self) -> str:
+        """Return the strategy's name."""
+
+    def build(self, case: AnyCase) -> Iterator[Strategy]:
+        """Yield what can be measured."""
+
+    def reread(self, case: AnyCase, form: Mapping[str, Any]) -> Strategy:
+        """Return what an earlier release measured."""
 
 
 def find_builder(builders: Sequence[Any], strategy: str) -> Any:

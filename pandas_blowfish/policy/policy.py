@@ -28,7 +28,7 @@ from pandas_blowfish.policy.lint import Findings, lint
 from pandas_blowfish.policy.margin import alone, as_threshold, use_logarithms
 from pandas_blowfish.policy.odds import Odds, OddsTable, Record, distance_between, odds_between, record_of
 from pandas_blowfish.policy.schema import is_schema, read, stored_policy
-from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form
+from pandas_blowfish.policy.serialise import dump_yaml, load_yaml, read_form, to_form, write_yaml
 
 if TYPE_CHECKING:
     from pandas_blowfish.beyond.aggregate import Aggregate
@@ -304,9 +304,16 @@ class Policy:
         form["chain"] = None if form["chain"] is None else Markov.from_dict(form["chain"])
         return cls(**form)
 
-    def to_yaml(self) -> str:
-        """Return the policy as YAML that a person can read and edit."""
-        return dump_yaml(self.to_dict(), default_flow_style=None)
+    def to_yaml(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the policy as YAML that a person can read and edit; with a path, write it there too.
+
+        Args:
+            path: A file for `df.blowfish.protect(path, ...)`, the command line and version control.
+        """
+        text = dump_yaml(self.to_dict(), default_flow_style=None)
+        if path is not None:
+            write_yaml(text, path)
+        return text
 
     @classmethod
     def from_yaml(cls, source: str | os.PathLike[str]) -> Policy:

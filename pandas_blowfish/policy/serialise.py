@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pandas_blowfish.errors import SchemaError, SecretError
+from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, SchemaError, SecretError
 from pandas_blowfish.policy.attribute import Unbounded
 from pandas_blowfish.policy.blocks import Columns, thaw
 from pandas_blowfish.policy.domain import KEYS, Domain, from_dict, to_dict
@@ -288,18 +288,28 @@ def load_yaml(source: Any) -> Any:
         raise SchemaError(None, f"a {type(source).__name__} is not YAML", fix="give text or a path.")
     try:
         text = _read(Path(source)) if is_path else str(source)
-    except OSError as error:
-        raise SchemaError(
-            None, f"the file cannot be read ({error.strerror})", fix="check the path."
-        ) from None
     except UnicodeDecodeError:
         raise SchemaError(None, "the YAML cannot be read (it is not UTF-8)", fix="convert it.") from None
+    except (OSError, ValueError) as error:  # the second for a path that no file can have
+        problem = f"the file cannot be read ({getattr(error, 'strerror', None) or 'no path'})"
+        raise SchemaError(None, problem, fix="check the path.") from None
     found = parse_yaml(text)
     if left := blanks(found):
         shown = ", ".join(left[:MAX_SHOWN]) + (", ..." if len(left) > MAX_SHOWN else "")
         fix = "state each `...`, or delete the column; bounds and values are never read from rows."
         raise SchemaError(None, f"still blank: {shown}", fix=fix)
     return found
+
+
+def write_yaml(text: str, path: Any) -> None:
+    """Write a policy to a file, or raise ArgumentError."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentTypeError("path", "not a path", allowed="a str or a Path")
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except (OSError, TypeError, ValueError) as error:
+        fix = "give a file in a directory that exists and can be written."
+        raise ArgumentError("path", f"cannot be written ({type(error).__name__})", fix=fix) from None
 
 
 def _read(path: Path) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
 from pandas_blowfish.plan.call_text import is_digest, literal
 from pandas_blowfish.policy.expression import MARKS
-from pandas_blowfish.queries.frames.protect import is_name
 from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")

@@ -16,6 +16,7 @@ import pandas as pd
 from pandas_blowfish.beyond.certified import certify
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.beyond.weaker import WeakerPlan
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError
 from pandas_blowfish.exact.number import epsilon_of, exact, plain
 from pandas_blowfish.kernel.weaker_release import measure_weaker
@@ -25,7 +26,7 @@ from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames.answer import describe_plan, describe_release
-from pandas_blowfish.queries.frames.protect import Opened, is_name
+from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import with_receipt

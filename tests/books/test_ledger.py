@@ -180,7 +180,7 @@ def test_entries_show_sums_and_no_seal():
     assert entries.loc[4, "name"] == "r"
     assert entries.loc[4, "query"] == {"verb": "range"}
     assert entries.loc[5, "reason"] == "asked for"
-    assert list(entries.columns[-3:]) == ["reason", "repriced", "hash"]
+    assert list(entries.columns[-6:]) == ["reason", "repriced", "user", "analyst", "pool", "hash"]
     assert list(entries["repriced"]) == [None] * 6
     assert "SECRET" not in entries.to_json(default_handler=str)
     assert Ledger().entries.empty

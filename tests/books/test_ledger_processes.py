@@ -39,6 +39,19 @@ for i in range(200):
 print(granted)
 """
 
+POOL = """
+from pandas_blowfish.books.pools import Pool
+ledger, granted, own = Ledger(path), [], f"night {sys.argv[2]}"
+ledger.bind(own, Fraction(1), {}, pool=Pool("people", Fraction(1, 4)))
+for i in range(60):
+    try:
+        part = {"region": [i % 3]} if i % 2 else None
+        granted.append(ledger.charge(own, Fraction(1, 500), {"i": i}, part=part)[0].id)
+    except errors.PoolBudgetError:
+        pass
+print(granted)
+"""
+
 BIND = """
 while not os.path.exists(path + ".go"):
     pass
@@ -288,3 +301,20 @@ def test_no_charge_under_too_few_facts(tmp_path):
     assert sum(map(int, refused[:3])) > 0  # and some came too late
     assert ledger.verify()
     ledger.close()
+
+
+def test_processes_never_overspend_a_pool(tmp_path):
+    """8 processes, each with a dataset of its own in one pool: together they spend its total and no more."""
+    path = str(tmp_path / "budget.db")
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", PRELUDE + POOL, path, str(at)], stdout=subprocess.PIPE)
+        for at in range(8)
+    ]
+    granted = [json.loads(job.communicate()[0]) for job in jobs]
+
+    ledger = Ledger(path)
+    assert [job.returncode for job in jobs] == [0] * 8
+    assert sum(map(len, granted)) >= 125
+    assert ledger.budget("people").spent == Fraction(1, 4)
+    assert sum(ledger.budget(name).spent for name in ledger.datasets) == Fraction(1, 4)
+    assert ledger.verify()

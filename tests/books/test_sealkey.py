@@ -35,7 +35,7 @@ def path(tmp_path):
 
 def protected(path, dataset="d", frame=FRAME):
     """Return a protected frame on a file ledger."""
-    return frame.blowfish.protect(POLICY, epsilon=1, dataset=dataset, ledger=path)
+    return frame.blowfish.protect(POLICY, epsilon=1, dataset=dataset, ledger=path, new=True)
 
 
 def test_the_key_is_in_a_file_of_its_own(path, tmp_path):

@@ -170,7 +170,8 @@ def test_an_upgrade_moves_the_keys_out(path, tmp_path, monkeypatch, ledger_key):
         assert len(df.blowfish.hist("x", epsilon="1/4")) == 2
         with pytest.raises(errors.StaleFrameError):
             FRAME[::-1].blowfish.protect(policy, epsilon=1, dataset=name, ledger=path)
-    more = FRAME.blowfish.protect(policy_of(presence=False), epsilon=1, dataset="new", ledger=path)
+    stated = {"dataset": "new", "ledger": path, "new": True}
+    more = FRAME.blowfish.protect(policy_of(presence=False), epsilon=1, **stated)
     assert len(more.blowfish.hist("x", epsilon="1/4")) == 2
     assert book.verify()
 

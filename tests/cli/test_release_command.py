@@ -444,3 +444,44 @@ def test_a_dry_run_refuses_what_the_run_refuses(release):
 
         assert dry.code == real.code != exits.OK, words
         assert dry.err == real.err
+
+
+def test_a_pool_is_shared_by_datasets(release, run):
+    """Opened with its total, then by its name; a run that it does not suffice for is refused as a whole."""
+    first = release(AGES, "--pool", "people", "--pool-epsilon", "0.5", "--analyst", "ana")
+    again = release(AGES, new=False)
+    much = release(SEXES, new=False)
+    other = release(SEXES, "--dataset", "q", "--pool", "people")
+
+    assert (first.code, again.code, much.code, other.code) == (exits.OK, exits.OK, exits.BUDGET, exits.BUDGET)
+    assert "pool 'people'" in much.err
+    book = bf.Ledger("budget.db")
+    assert (book.datasets, book.budget("people").spent) == (["p"], Fraction(1, 4))
+    assert book.entries["analyst"].tolist() == [None, None, "ana", None, None]
+    raised = run(
+        "ledger", "budget.db", "--dataset", "people", "--raise", "2", "--reason", "agreed", "--verify"
+    )
+    assert raised.code == exits.OK
+    assert "people: spent 0.25 of 2, remaining 1.75" in raised.out
+    assert release(SEXES, "--dataset", "q", "--pool", "people").code == exits.OK
+    assert book.budget("people").spent == Fraction(3, 4)
+    assert book.verify()
+
+
+def test_pools_that_cannot_be(release):
+    """Without a total, with another one, of another dataset, or a total of none: nothing is written."""
+    assert release(AGES, "--pool", "people").code == exits.USAGE
+    assert release(AGES, "--pool-epsilon", "1").code == exits.USAGE
+    assert not Path("budget.db").exists()
+    assert release(AGES).code == exits.OK
+    assert release(SEXES, "--pool", "people", "--pool-epsilon", "1").code == exits.LEDGER
+
+
+def test_rows_under_a_second_name_are_noted(release):
+    """--new allows them; the run states whose rows they are."""
+    release(AGES)
+
+    ran = release(AGES, "--dataset", "q")
+
+    assert ran.code == exits.OK
+    assert "its rows are those of dataset 'p'" in ran.err

@@ -139,8 +139,9 @@ def receipt_of(result: Any) -> dict[str, Any]:
 
 
 def describe_entries(ledger: bf.Ledger) -> list[dict[str, Any]]:
-    """Return the entries of a ledger."""
-    return [plain(row) for row in ledger.entries.to_dict("records")]
+    """Return the entries of a ledger; who charged, and pools, are not in those that were recorded."""
+    entries = ledger.entries.drop(columns=["user", "analyst", "pool"])
+    return [plain(row) for row in entries.to_dict("records")]
 
 
 def describe_budget(budget: bf.Budget) -> dict[str, Any]:

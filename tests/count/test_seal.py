@@ -248,3 +248,18 @@ def test_a_guess_cannot_be_confirmed_without_the_key(tmp_path):
     assert not confirmed
     assert len(stated) == 32
     assert sealkey.with_key(str(path), "d", binding)["key"] not in text
+
+
+def test_same_rows_in_any_order():
+    """Order does not matter, whole rows do; an older seal knows its order alone."""
+    binding = {**seal.seal_rows(FRAME, PAIR, KEY, clip=False), "key": KEY, "outside": "error"}
+    old = {key: value for key, value in binding.items() if key != "spread"}
+    swapped = FRAME.assign(b=["y", "x", None, "x"])
+
+    assert seal.is_same(FRAME, PAIR, binding)
+    assert seal.is_same(FRAME[::-1], PAIR, binding)
+    assert not seal.is_same(swapped, PAIR, binding)
+    assert not seal.is_same(FRAME[:3], PAIR, binding)
+    assert not seal.is_same(FRAME[["a"]], PAIR, binding)
+    assert seal.is_same(FRAME, PAIR, old)
+    assert not seal.is_same(FRAME[::-1], PAIR, old)

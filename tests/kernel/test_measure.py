@@ -186,7 +186,7 @@ def test_another_query_under_a_name_is_refused(other):
 def test_names_belong_to_one_dataset(tmp_path):
     """Two datasets in one ledger may use one name for different queries."""
     book = tmp_path / "budget.db"
-    one, two = (_protected(ledger=book, dataset=dataset) for dataset in ("one", "two"))
+    one, two = (_protected(ledger=book, dataset=dataset, new=True) for dataset in ("one", "two"))
 
     _measure(one, "x", name="first", epsilon="1/4")
     _measure(two, "y", name="first", epsilon="1/4")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import (
     ArgumentTypeError,
@@ -25,6 +25,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.frames.kept import HASHED, empty_frame, read_kept
 from pandas_blowfish.release import Receipt, receipt_of
 
 READ = 120  # kept releases that are read back, the newest
@@ -51,6 +52,8 @@ class Line:
     repriced: Mapping[int, str] | None
     hash: str
     now: Fraction | None = None
+    user: str | None = None
+    analyst: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Account:
         head: The hash of the last of them.
         others: The other datasets in the ledger.
         made: When this was read.
+        pool: The pool that the dataset is in, with its budget.
+        limits: What each analyst with a limit may charge and has charged.
     """
 
     dataset: str
@@ -113,6 +118,8 @@ class Account:
     head: str
     others: tuple[str, ...]
     made: str
+    pool: tuple[str, Budget] | None = None
+    limits: Mapping[str, Budget] = field(default_factory=dict)
 
 
 def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], releases: Any = ()) -> Account:
@@ -138,7 +145,7 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
     given = read_releases(releases)
     bound, policy = _bound(ledger, dataset)
     every, lines = _entries(ledger, dataset)
-    empty = _empty_frame(ledger, dataset, bound)
+    empty = empty_frame(ledger, dataset, bound)
     problem = _problem(ledger)
     checked = [
         (name, table, *_compared(ledger, dataset, receipt_of(table), problem)) for name, table in given
@@ -164,6 +171,8 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         head=head,
         others=tuple(name for name in ledger.datasets if name != dataset),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
+        pool=(shared, ledger.budget(shared)) if (shared := binding.get("pool")) and not problem else None,
+        limits=ledger.limits(dataset) if bound is not None else {},
     )
 
 
@@ -210,14 +219,6 @@ def _bound(ledger: Ledger, dataset: str) -> tuple[Dataset | None, Policy | None]
         return bound, policy_of(bound) if "policy" in bound.binding else None
     except LedgerTamperedError:
         return None, None
-
-
-def _empty_frame(ledger: Ledger, dataset: str, bound: Dataset | None) -> pd.DataFrame:
-    """Return a protected frame without rows or columns, of which kept releases can be asked."""
-    frame, stated = pd.DataFrame(), bound.binding.get("fingerprint") if bound is not None else None
-    record = {"kind": "protected", "dataset": dataset, "policy": stated, "ledger": ledger.location}
-    frame.attrs["blowfish"] = record
-    return frame
 
 
 def _problem(ledger: Ledger) -> str:
@@ -291,10 +292,9 @@ def _kept(ledger: Ledger, dataset: str, line: Line, post: Any, ask: Callable[[],
             return (), "its answer was not kept: it was charged and then interrupted"
         if found[0].id != line.id:
             return (), f"entry {found[0].id} holds the answer of this name"
-        call = parse_call(line.query).with_name(line.name).but(post=post if post is not True else None)
-        if not call.replayable:
-            return (), "the ledger names its matrix, bins, bounds, prior or scenario by their hash alone"
-        result = call.on(ask())
+        if not parse_call(line.query).replayable:
+            return (), HASHED
+        result = read_kept(line.query, str(line.name), post, ask)
     except BlowfishError as error:
         return (), _first(error)
     if isinstance(result, Mapping):

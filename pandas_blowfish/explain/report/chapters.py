@@ -32,6 +32,7 @@ FILE = 3_000_000  # letters of the file of entries
 KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact": "fact became public"}
 KINDS |= {"apart": "release with a weaker guarantee, reported separately from the budget"}
 KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
+KINDS |= {"limit": "limit of an analyst set"}
 
 
 def list_uncovered(account: Account) -> list[str]:
@@ -177,6 +178,7 @@ def budget(account: Account) -> Html:
         bar,
         element("p", f"{text[:1].upper()}{text[1:]}."),
         *shut,
+        *_shared(account),
         element("figure", timeline(account.lines)),
         element("p", how),
         plain_table(
@@ -186,9 +188,24 @@ def budget(account: Account) -> Html:
     )
 
 
+def _shared(account: Account) -> list[Html]:
+    """Return paragraphs about the pool that a dataset is in, and about limits of analysts."""
+    texts = []
+    if account.pool is not None:
+        name, own = account.pool
+        shut = f" Closed: {own.closed}." if own.closed else ""
+        spent = f"{decimal(own.spent)} of {decimal(own.total)} spent"
+        texts.append(f"Pool {name}, which datasets about the same people share: {spent}.{shut}")
+    for name, own in account.limits.items():
+        texts.append(f"Analyst {name}: {decimal(own.spent)} of a limit of {decimal(own.total)} charged.")
+    return [element("p", text) for text in texts]
+
+
 def _entry(line: Line) -> tuple[object, ...]:
     text = (KINDS.get(line.kind, line.kind), line.name, show_call(line.query or ""), line.reason)
     what = ": ".join(str(each) for each in text if each)
+    if line.kind in ("charge", "apart") and line.analyst:
+        what += f", by {line.analyst}"
     costs = _money(line.epsilon)
     if line.kind == "charge" and line.now != line.epsilon:
         costs = f"{costs}, now {_money(line.now)}"

@@ -88,6 +88,7 @@ def _facts(release: Shown, receipts: list[Receipt]) -> Html:
         "question": element("code", one_line(show_call(line.query if line else receipt.get("query")), 600)),
         "when (UTC)": when(line.time if line else str(receipt.get("time"))),
         "cost": _cost(line, receipt),
+        "asked by": line.analyst if line else None,
         "measured": _measured(line, receipt),
         "checked before the charge": line.checked if line else receipt.get("checked"),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
 from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
-from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.policy import Policy
 
@@ -101,7 +101,7 @@ class Queries(Question):
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured, from the strategy's name and `form`."""
-        made: WorkloadBuilder = find_builder(WORKLOADS, strategy)
+        made: Builder[WorkloadCase] = find_builder(WORKLOADS, strategy)
         return made.reread(WorkloadCase(self, policy, epsilon, True, False, []), form)
 
     def over_atoms(self, atoms: Atoms, woven: Woven) -> Any:
@@ -201,23 +201,13 @@ def _alone(atoms: Atoms) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class WorkloadCase:
+class WorkloadCase(AskedCase[Queries]):
     """A workload that is asked under a policy, for an epsilon.
 
     Attributes:
-        question: The queries.
-        policy: The promise.
-        epsilon: What may be lost.
-        alone: Whether one strategy is asked for by its name.
-        every: Whether candidates are wanted that hardly ever are the best.
         found: The candidates so far.
     """
 
-    question: Queries
-    policy: Policy
-    epsilon: Fraction
-    alone: bool
-    every: bool
     found: list[Strategy]
 
     @cached_property
@@ -261,20 +251,6 @@ class WorkloadCase:
                 if some:
                     layout, weights = search(axis, asked.sample(), some)
                     yield Woven(layouts[layout], asked, axis, layout, weights, self.epsilon, covered)
-
-
-class WorkloadBuilder(Protocol):
-    """How a strategy for workloads is made."""
-
-    @property
-    def name(self) -> str:
-        """Return the strategy's name."""
-
-    def build(self, case: WorkloadCase) -> Iterator[Strategy]:
-        """Yield what can be measured."""
-
-    def reread(self, case: WorkloadCase, form: Mapping[str, Any]) -> Strategy:
-        """Return what an earlier release measured."""
 
 
 class RowsBuilder:
@@ -391,7 +367,7 @@ class OptimisedBuilder(RowsBuilder):
 
 
 # what can be measured for workloads, in the order they are tried; to add a strategy, add its builder here
-WORKLOADS: list[WorkloadBuilder] = [
+WORKLOADS: list[Builder[WorkloadCase]] = [
     RowsBuilder(),
     DirectBuilder(),
     *(NestBuilder(name) for name in LINES),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
-from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
 from pandas_blowfish.plan.tables.mesh import Mesh, mesh
@@ -221,7 +221,7 @@ class Boxes(Question):
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured, from the strategy's name and `form`."""
-        made: BoxBuilder = find_builder(BOXES, strategy)
+        made: Builder[BoxCase] = find_builder(BOXES, strategy)
         return made.reread(BoxCase(self, policy, epsilon, True, False), form)
 
     def ladders(self, segments: Sequence[Ints], radices: Sequence[tuple[int, ...]]) -> tuple[Ladder, ...]:
@@ -245,22 +245,8 @@ class Boxes(Question):
 
 
 @dataclass(frozen=True, eq=False)
-class BoxCase:
-    """Boxes that are asked under a policy, for an epsilon.
-
-    Attributes:
-        question: The boxes.
-        policy: The promise.
-        epsilon: What may be lost.
-        alone: Whether one strategy is asked for by its name.
-        every: Whether candidates are wanted that hardly ever are the best.
-    """
-
-    question: Boxes
-    policy: Policy
-    epsilon: Fraction
-    alone: bool
-    every: bool
+class BoxCase(AskedCase[Boxes]):
+    """Boxes that are asked under a policy, for an epsilon, and what follows for all strategies."""
 
     @cached_property
     def changes(self) -> Changes:
@@ -307,20 +293,6 @@ class BoxCase:
     ) -> Levels:
         """Return some tables of nodes as a strategy."""
         return Levels(name, self.levels(radices), tuple(radices), tuple(tables), self.epsilon)
-
-
-class BoxBuilder(Protocol):
-    """How a strategy for boxes is made."""
-
-    @property
-    def name(self) -> str:
-        """Return the strategy's name."""
-
-    def build(self, case: BoxCase) -> Iterator[Strategy]:
-        """Yield what can be measured."""
-
-    def reread(self, case: BoxCase, form: Mapping[str, Any]) -> Strategy:
-        """Return what an earlier release measured."""
 
 
 class NodesBuilder:
@@ -381,4 +353,4 @@ class MeshBuilder(NodesBuilder):
 
 
 # what can be measured for boxes, in the order they are tried; to add a strategy, add its builder here
-BOXES: list[BoxBuilder] = [CellsBuilder(), NodesBuilder(), MeshBuilder()]
+BOXES: list[Builder[BoxCase]] = [CellsBuilder(), NodesBuilder(), MeshBuilder()]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.price import Price, price_of
-from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
+from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
@@ -252,27 +252,13 @@ class Marginals(Question):
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured, from the strategy's name and `form`."""
-        made: MarginalBuilder = find_builder(MARGINALS, strategy)
+        made: Builder[MarginalCase] = find_builder(MARGINALS, strategy)
         return made.reread(MarginalCase(self, policy, epsilon, True, False), form)
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalCase:
-    """Marginals that are asked under a policy, for an epsilon.
-
-    Attributes:
-        question: The marginals.
-        policy: The promise.
-        epsilon: What may be lost.
-        alone: Whether one strategy is asked for by its name.
-        every: Whether candidates are wanted that hardly ever are the best.
-    """
-
-    question: Marginals
-    policy: Policy
-    epsilon: Fraction
-    alone: bool
-    every: bool
+class MarginalCase(AskedCase[Marginals]):
+    """Marginals that are asked under a policy, for an epsilon, and what follows for all strategies."""
 
     @property
     def one(self) -> bool:
@@ -289,20 +275,6 @@ class MarginalCase:
         groups = None if self.cover.changes.leaves else self.question.groups(self.policy)
         listed = tuple(WeightedTable(tuple(each[0]), tuple(each[1]), each[2]) for each in tables)
         return Residual(name, self.question, listed, self.cover, groups, self.epsilon)
-
-
-class MarginalBuilder(Protocol):
-    """How a strategy for marginals is made."""
-
-    @property
-    def name(self) -> str:
-        """Return the strategy's name."""
-
-    def build(self, case: MarginalCase) -> Iterator[Strategy]:
-        """Yield what can be measured."""
-
-    def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
-        """Return what an earlier release measured."""
 
 
 class IdentityBuilder:
@@ -375,7 +347,7 @@ def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
 
 
 # what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
-MARGINALS: list[MarginalBuilder] = [
+MARGINALS: list[Builder[MarginalCase]] = [
     IdentityBuilder(),
     TablesBuilder(EVEN, _asked_tables),
     TablesBuilder(JOINT, _joint_table),

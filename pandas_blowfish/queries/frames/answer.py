@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.beyond.weaker import WeakerPlan
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.books.ledger import Dataset
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import ArgumentError, NameTakenError
@@ -21,7 +22,7 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
-from pandas_blowfish.queries.frames.protect import Opened, is_name
+from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.release import count_frame
 from pandas_blowfish.version import __version__
 

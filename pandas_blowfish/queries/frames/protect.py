@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from pandas_blowfish.books import sealkey
+from pandas_blowfish.books.analysts import check_analyst, is_name, read_limits
 from pandas_blowfish.books.ledger import Dataset, Ledger
+from pandas_blowfish.books.pools import Pool, as_pool, require_total
 from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.count import seal
 from pandas_blowfish.count import tally as count
@@ -26,6 +28,7 @@ from pandas_blowfish.errors import (
     NotProtectedError,
     PolicyMismatchError,
     SchemaError,
+    SecondNameError,
     StaleFrameError,
     UnknownDatasetError,
 )
@@ -34,6 +37,7 @@ from pandas_blowfish.facts.fact import answer_of, cells_of
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.kernel.measure import require_recorded
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.frames.second_name import find_first_name
 
 OUTSIDE = ("error", "clip")
 MOST_TEXT = 4_096  # characters of a path or a name in a frame's record
@@ -49,21 +53,10 @@ class Opened:
 
 
 def as_policy(policy: Any) -> Policy:
-    """Return a policy as it is, or read one from a schema."""
+    """Return a policy as it is, or read one from a schema or from a file."""
+    if isinstance(policy, (str, os.PathLike)):
+        return Policy.from_yaml(Path(os.fsdecode(policy)))
     return policy if isinstance(policy, Policy) else Policy(policy)
-
-
-def is_name(value: Any) -> bool:
-    """Return whether a value is text that can name something, in one way only.
-
-    Blanks around it, invisible characters and other spellings of the same letters would make names
-    that look alike stand for different budgets.
-    """
-    return (
-        isinstance(value, str)
-        and value.isprintable()
-        and value == unicodedata.normalize("NFC", value.strip()) != ""
-    )
 
 
 def protect(
@@ -75,22 +68,33 @@ def protect(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     outside: str = "error",
     unit: str | None = None,
+    new: bool = False,
+    pool: Pool | str | None = None,
+    analyst: str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return the frame with a record of its dataset; see `df.blowfish.protect`."""
     promise, total = as_policy(policy), epsilon_of(epsilon)
     check_arguments(dataset, ledger, outside, unit)
+    if not isinstance(new, bool):
+        raise ArgumentTypeError("new", "not a switch", allowed="True or False")
+    shared, who = as_pool(pool), check_analyst(analyst)
+    most = None if limits is None else read_limits(limits)
     count.require_columns(frame, promise.domain.columns)
     if unit is not None:
         count.require_unit(frame, unit)
     book, name = _place(frame.attrs.get("blowfish"), dataset, ledger)
     stated = {"outside": outside, "unit": unit}
-    bound = _bound(frame, book, name, promise, total, stated, named=dataset is not None)
+    opening: dict[str, Any] = {"pool": shared, "limits": most}
+    bound = _bound(frame, book, name, promise, total, stated, opening, named=dataset is not None, new=new)
     record = {
         "kind": "protected",
         "dataset": bound.name,
         "policy": bound.binding["fingerprint"],
         "ledger": book.location,
     }
+    if who := who or book.analyst:
+        record["analyst"] = who
     return _mark(frame, record)
 
 
@@ -101,6 +105,7 @@ def open_frame(record: Any) -> Opened:
     if not all(_is_text(record.get(key)) for key in ("ledger", "dataset", "policy")):
         raise NotProtectedError()  # edited: no path, name or fingerprint that anything could have
     ledger = Ledger.at(record["ledger"])
+    ledger.analyst = check_analyst(record.get("analyst"))
     dataset = ledger.dataset(record["dataset"])
     if dataset.binding["fingerprint"] != record.get("policy"):
         raise StaleFrameError(dataset.name, "the policy in the frame's record is")
@@ -149,8 +154,10 @@ def _bound(
     promise: Policy,
     total: Fraction,
     stated: dict[str, Any],
+    opening: dict[str, Any],
     *,
     named: bool,
+    new: bool,
 ) -> Dataset:
     """Return the dataset of a name: bound now, or bound before to the same rows and promise."""
     found = None
@@ -161,16 +168,35 @@ def _bound(
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."
             raise FrameError(f"the policy's chain is of {promise.chain.length:,} rows", fix=fix)
         binding = _sealed(frame, book, name, promise, stated, named=named)
-        found = book.bind(name, total, binding)
+        if named and (earlier := find_first_name(frame, book, name)) is not None:
+            if not new:
+                raise SecondNameError(name, earlier)
+            binding["same_rows"] = earlier  # on the record
+        found = book.bind(name, total, binding, **opening)
         if found.binding.get("seal_key") == binding["seal_key"]:
             return found
     require_bound(found, promise, total, stated)
+    _require_opening(book, found, opening["pool"], opening["limits"])
     binding = sealkey.with_key(book.location, name, found.binding)
     first = policy_of(found, 0)
     if stale := seal.find_change(frame, first.domain, binding, (), first.chain is not None):
         raise StaleFrameError(name, stale)
     require_recorded(frame, found)
     return found
+
+
+def _require_opening(
+    book: Ledger, found: Dataset, pool: Pool | None, limits: Mapping[str, Any] | None
+) -> None:
+    """Refuse to go on with a dataset in another pool, or with other limits, than it has."""
+    own = found.binding.get("pool")
+    if pool is not None:
+        if pool.name != own:
+            raise PolicyMismatchError(found.name, "pool=")
+        require_total(pool, book.budget(pool.name).total)
+    if limits is not None and limits != {name: each.total for name, each in book.limits(found.name).items()}:
+        fix = f"leave limits= out; Ledger.set_limit({found.name!r}, ...) changes them on the record."
+        raise ArgumentError("limits", f"dataset {found.name!r} has other limits", fix=fix)
 
 
 def _sealed(

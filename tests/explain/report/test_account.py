@@ -38,7 +38,8 @@ ASKED = {
 
 def _patients(ledger, dataset="patients", policy=None, epsilon=1):
     policy = bf.datasets.patients_policy() if policy is None else policy
-    return bf.datasets.patients(300).blowfish.protect(policy, epsilon=epsilon, dataset=dataset, ledger=ledger)
+    stated = {"dataset": dataset, "ledger": ledger, "new": True}
+    return bf.datasets.patients(300).blowfish.protect(policy, epsilon=epsilon, **stated)
 
 
 def _content(path):
@@ -289,3 +290,24 @@ def test_only_the_newest_of_many_are_read_back(monkeypatch):
 
     assert [bool(each.frames) for each in shown] == [True, True, False, False]
     assert "newest 2" in shown[-1].why
+
+
+def test_pools_limits_and_analysts_are_shown(tmp_path):
+    """The page states the pool with its total, each limit, and who asked."""
+    book = bf.Ledger()
+    pool = bf.Pool("people", epsilon=3)
+    stated = {"dataset": "patients", "ledger": book, "pool": pool, "limits": {"ana": "1/2"}, "analyst": "ana"}
+    df = bf.datasets.patients(300).blowfish.protect(bf.datasets.patients_policy(), epsilon=1, **stated)
+    df.blowfish.hist("sex", epsilon="0.25", name="sexes")
+    book.set_limit("patients", "bo", 1)
+
+    found = account(book, "patients", bf.of)
+    page = df.blowfish.report(tmp_path / "report.html").read_text()
+
+    assert found.pool == ("people", bf.Budget(Fraction(3), Fraction(1, 4)))
+    assert found.limits["ana"] == bf.Budget(Fraction(1, 2), Fraction(1, 4))
+    assert found.lines[1].analyst == "ana"
+    assert "Pool people, which datasets about the same people share: 0.25 of 3 spent." in page
+    assert "Analyst ana: 0.25 of a limit of 0.5 charged." in page
+    assert "asked by" in page
+    assert "people" in book._repr_html_()

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
+from pandas_blowfish.books.analysts import is_name
 from pandas_blowfish.errors import (
     BudgetMismatchError,
     ClosedDatasetError,
@@ -17,7 +18,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.policy.domain import Domain, integers
 from pandas_blowfish.queries.frames import protect
-from pandas_blowfish.queries.frames.protect import as_policy, is_name, open_frame, require_bound
+from pandas_blowfish.queries.frames.protect import as_policy, open_frame, require_bound
 
 GRID = Domain((integers("x", 0, 4), integers("y", 0, 1)))
 PAIRS = pd.DataFrame({"x": [0, 1, 1, 4], "y": [0, 1, 1, 1]})

@@ -1,21 +1,90 @@
-"""What remains to people in each part of a policy, by declared values. Never sees rows."""
+"""A ledger as tables: its entries, and what remains to people in each part of a policy. Never sees rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.books.log import UNREADABLE, body_of, parse_fraction
 from pandas_blowfish.books.part_sums import REST, Part, Sums
+from pandas_blowfish.errors import BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.policy.graph.records import Block
 from pandas_blowfish.policy.policy import Policy
 
+COLUMNS = ["dataset", "kind", "time", "epsilon", "spent", "total", "name", "query", "columns", "strategy"]
+COLUMNS += ["sensitivity", "scale", "checked", "reason", "repriced", "user", "analyst", "pool", "hash"]
+WORDS = ("name", "strategy", "sensitivity", "scale", "checked")
 ELSEWHERE = "elsewhere"
 MOST_VALUES = 3  # of a component that are named; more are counted
+
+
+def list_entries(rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
+    """Return stored entries as a table: see `Ledger.entries`."""
+    columns = list(zip(*map(entry_row, rows), strict=True)) or [()] * len(COLUMNS)
+    index = pd.Index([row[0] for row in rows], name="id", dtype="int64")
+    return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), index, dtype=object)
+
+
+def entry_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a stored entry as a row of `Ledger.entries`, or raise LedgerTamperedError."""
+    number, dataset, kind, time, body, given = row
+    try:
+        if type(dataset) is type(kind) is type(time) is type(given) is str:
+            return dataset, kind, time, *_line(body_of(body)), given
+    except UNREADABLE:
+        pass
+    raise LedgerTamperedError(number, "it cannot be read")
+
+
+def _line(body: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a body states, or raise if it is not of the form that bodies have."""
+    epsilon, spent, total = body.get("epsilon"), parse_fraction(body["spent"]), parse_fraction(body["total"])
+    query, columns, costs, closed = (
+        body.get("query"),
+        body.get("columns"),
+        body.get("repriced"),
+        body["closed"],
+    )
+    if "call" in body:
+        query = _word(body["call"])
+    elif "member" in body:
+        query = f"{_word(body['member'])}, entry {int(body['entry'])}"
+    elif "limit" in body:
+        query = f"at most {parse_fraction(body['limit'])}"
+    elif "fact" in body:
+        query = describe_fact(body["fact"])
+    if columns is not None and type(columns) is not list:
+        raise ValueError("no columns")
+    if costs is not None:
+        costs = {int(each): cost for each, cost in costs.items() if parse_fraction(cost) is not None}
+    cost, reason = None if epsilon is None else parse_fraction(epsilon), body.get("reason", closed)
+    name, strategy, *measured = (_word(body.get(key)) for key in WORDS)
+    binding = body.get("binding")
+    pool = _word(binding.get("pool")) if isinstance(binding, dict) else None
+    who = (_word(body.get("user")), _word(body.get("analyst")), pool)
+    return cost, spent, total, name, query, columns, strategy, *measured, _word(reason), costs, *who
+
+
+def _word(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise ValueError("not a word")
+    return value
+
+
+def describe_fact(fact: Any) -> str:
+    """Return a recorded fact as it is written, without its answer."""
+    from pandas_blowfish.facts.declared import constraint_from_dict  # here: charging needs no numpy
+
+    try:
+        return constraint_from_dict(fact).describe()
+    except (BlowfishError, *UNREADABLE):  # from before facts could be priced, or edited
+        return str(fact)
 
 
 def list_parts(sums: Sums, total: Fraction, policy: str | None) -> pd.DataFrame:

@@ -1,11 +1,23 @@
-"""What remains to people in each part, by declared values."""
+"""A ledger as tables: entries as they stand, and what remains to people in each part."""
 
 import json
 from fractions import Fraction
 
 import pandas_blowfish as bf
+from pandas_blowfish.books.ledger_tables import COLUMNS, describe_fact, describe_part, entry_row, list_parts
 from pandas_blowfish.books.part_sums import Sums
-from pandas_blowfish.books.part_table import describe_part, list_parts
+
+
+def test_entries_of_facts_are_listed():
+    """Also those from before facts were priced."""
+    row = (1, "a", "fact", "now", '{"total":"1","spent":"0","closed":null,"fact":{"count":1}}', "hash")
+
+    shown = dict(zip(COLUMNS, entry_row(row), strict=True))
+
+    assert describe_fact(bf.Box(x=(0, 2)).to_dict()) == "Box(x=(0, 2))"
+    assert shown["query"] == "{'count': 1}"
+    assert shown["repriced"] is None
+
 
 POLICY = bf.datasets.patients_policy()
 TEXT = json.dumps(POLICY.to_dict())
