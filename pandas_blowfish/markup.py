@@ -228,6 +228,7 @@ def read_numbers(release: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd  # here: a ledger is read without pandas
 
+    release = release.loc[:, ~release.columns.duplicated()]  # of columns of one name the first
     found: dict[str, list[str]] = {}
     for level, name in enumerate(release.index.names):
         cells = release.index.get_level_values(level)

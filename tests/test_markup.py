@@ -179,3 +179,10 @@ def test_cells_of_dates_are_named_by_them():
     hours = pd.Interval(pd.Timestamp("2024-02-01"), pd.Timestamp("2024-02-01 06:00"), closed="left")
     assert markup.cell_name(hours) == "[2024-02-01, 2024-02-01 06:00)"
     assert markup.cell_name(pd.NaT) == "missing"
+
+
+def test_columns_of_one_name_are_shown_once():
+    """A frame that someone joined is shown by the first of them."""
+    frame = pd.DataFrame([[1.0, 0.5, 2.0]], columns=["count", "std", "count"])
+
+    assert markup.read_numbers(frame)["count"].tolist() == ["1"]

@@ -181,8 +181,9 @@ class Ledger:
             limits = analysts.limits_of(bound.last)
             if kind == "charge":
                 limits = analysts.charge_limit(limits, dataset, self.analyst, epsilon)
+                more |= part_sums.state_sums(known, sums)
             more |= analysts.state_limits(limits)
-            entry = _append(connection, after, kind, {**body, **more, **part_sums.state_sums(known, sums)})
+            entry = _append(connection, after, kind, {**body, **more})
             pools.share(connection, bound, after, entry)
             part_sums.remember(entry, known, sums)
         with chain.transaction(self.location) as connection:  # it is seen to be there before a row is counted

@@ -45,7 +45,7 @@ class Occurrences:
     """
 
     def __init__(self, attribute: Attribute) -> None:
-        self.digits = _digits(attribute)
+        self.digits = _count_digits(attribute, BASE)
         self._size = BASE if self.digits > 1 else _largest(attribute)
         self._few: list[Ints] = []  # numbers, as long as a table of all cells would be larger
         self._counts: list[Ints] = []
@@ -79,14 +79,20 @@ class Mixed:
     """A keyed number of each whole row, below a prime: sum of its cells' numbers times secret ones.
 
     Listed values count by numbers of their own, chosen by the key; for earlier versions by one of a few lots.
+    Numbers beyond the prime count by all their digits; for earlier versions by the lowest.
     """
 
     def __init__(self, attributes: Sequence[Attribute], key: str, by: str = BY_VALUE) -> None:
         self.attributes = list(attributes)
         self._times, self._lots = [], []
+        self._higher: list[list[int]] = []  # for each column what its higher digits count
         for each in self.attributes:
-            digest = xxhash.xxh3_128(bytes.fromhex(key) + each.name.encode()).intdigest()
+            secret = bytes.fromhex(key) + each.name.encode()
+            digest = xxhash.xxh3_128(secret).intdigest()
             self._times.append(digest % (PRIME - 1) + 1)
+            many = 0 if by == BY_LOT or isinstance(each, Values) else _count_digits(each, PRIME) - 1
+            digits = [xxhash.xxh3_128(secret, seed=place + 1).intdigest() for place in range(many)]
+            self._higher.append([digit % (PRIME - 1) + 1 for digit in digits])
             own = None
             if isinstance(each, Values):
                 own = np.arange(each.size) * (digest // PRIME % (PRIME - 1) + 1) % PRIME
@@ -97,12 +103,16 @@ class Mixed:
     def mix(self, codes: Sequence[Ints]) -> Ints:
         """Return the numbers of rows, given the codes of every column."""
         mixed: Ints = np.zeros(len(codes[0]) if codes else 0, dtype=np.int64)
-        for own, each, times, lots in zip(codes, self.attributes, self._times, self._lots, strict=True):
+        parts = zip(codes, self.attributes, self._times, self._lots, self._higher, strict=True)
+        for own, each, times, lots, higher in parts:
             if lots is not None:
                 mixed += lots[own]
-            else:
-                numbers = numbers_of(own, each)
-                mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
+                continue
+            numbers = numbers_of(own, each)
+            mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
+            for more in higher:
+                numbers = numbers // PRIME
+                mixed += numbers % PRIME * more
         return mixed % PRIME
 
 
@@ -152,7 +162,7 @@ def _fingerprint_groups(frame: Any, attributes: Sequence[Attribute], *, clip: bo
     if len(attributes) != 1 or (groups := group_cells(frame, attributes, clip=clip)) is None:
         return None
     (codes,), rows = groups[0].values(), groups[1]
-    digits = split_digits(codes, _digits(attributes[0]))
+    digits = split_digits(codes, _count_digits(attributes[0], BASE))
     return Fingerprint(
         [[add_rows(each, rows) for each in digits]], add_rows(*_NOTHING), [bool((codes < 0).any())]
     )
@@ -237,10 +247,10 @@ def _largest(attribute: Attribute) -> int:
     return 2 * SHIFT + 1 if isinstance(attribute, Unbounded) else attribute.size
 
 
-def _digits(attribute: Attribute) -> int:
-    """Return how many digits to the base 2^20 a cell's number has; 1 where each cell is counted."""
+def _count_digits(attribute: Attribute, base: int) -> int:
+    """Return how many digits to some base a cell's number has; of base 2^20, 1 where each cell is counted."""
     many = 1
-    while BASE**many < _largest(attribute):
+    while base**many < _largest(attribute):
         many += 1
     return many
 

@@ -65,6 +65,21 @@ def test_an_error_states_what_remains_to_those_who_see_it():
     assert budget.spent == 1
 
 
+def test_a_weaker_release_states_no_sums(monkeypatch):
+    """It adds nothing, wherever it stands between charges in parts; entries after it follow."""
+    monkeypatch.setattr(part_sums, "LEAST_REPLAYED", 3)
+    for many in range(1, 8):
+        ledger = Ledger()
+        ledger.bind("visits", Fraction(9), {})
+        for number in range(many):
+            ledger.charge("visits", Fraction(1), {}, part={"region": [number % 2]})
+        ledger.charge("visits", Fraction(1), {}, rule="apart")
+        _, budget = ledger.charge("visits", Fraction(1), {}, part={"region": [0]})
+
+        assert budget.spent == (many + 1) // 2 + 1
+        assert ledger.verify()
+
+
 EDITS = {
     "another part": lambda body: {**body, "part": {"region": [5]}},
     "everyone's": lambda body: {key: value for key, value in body.items() if key != "part"},

@@ -1,5 +1,6 @@
 """Seals tell changed rows from those that were protected, by value, in order and whatever the order."""
 
+import itertools
 import json
 import re
 import secrets
@@ -190,6 +191,22 @@ def test_reordered_rows_pass_and_edited_ones_do_not():
     alone = shuffled[["a"]]
     assert "without column 'b'" in seal.find_change(alone, [domain["a"]] * 2, binding, domain)
     assert seal.find_change(alone, [domain["a"]], binding, domain) == ""
+
+
+@pytest.mark.parametrize("bounds", [{"min": 0, "max": 2**43}, {}], ids=["bounded", "without bounds"])
+def test_large_numbers_exchanged_between_rows_are_found(bounds):
+    """Those with the same remainder, too: rows are mixed by all digits of a number."""
+    wide = from_dict("w", {"type": "integer", **bounds})
+    domain = Domain((integers("a", 0, 9), wide))
+    numbers = [7 + fingerprint.PRIME * many for many in (0, 1, 5, fingerprint.PRIME, fingerprint.PRIME + 1)]
+    frame = pd.DataFrame({"a": range(5), "w": numbers})
+    binding = {"key": KEY, "outside": "error", **seal.seal_rows(frame, domain, KEY, clip=False)}
+
+    assert seal.find_change(frame.iloc[::-1], domain, binding, domain) == ""
+    for one, other in itertools.combinations(range(5), 2):
+        values = list(numbers)
+        values[one], values[other] = values[other], values[one]
+        assert "in one row" in seal.find_change(frame.assign(w=values), domain, binding, domain)
 
 
 def test_seals_of_earlier_versions_are_read():

@@ -92,6 +92,14 @@ def _codes(exact: ExactParts) -> Ints:
     return np.where(exact.alone, ALONE, exact.total_of)
 
 
+def _read_codes(record: Mapping[str, Any], size: int | None = None) -> Ints:
+    """Return which totals are exact, refusing numbers of totals that so few parts cannot have."""
+    codes = from_runs(record["exact"], size)
+    if codes.dtype.kind != "i" or codes.min(initial=0) < ALONE or codes.max(initial=0) > len(codes):
+        raise ValueError("no codes of totals")
+    return codes
+
+
 def _steps(made: Nested | Tree) -> list[list[Any]] | None:
     """Return how many atoms lie between one answer's end and the next, from the line's beginning."""
     return to_runs(np.diff(made.asked.ends[1], prepend=0))
@@ -142,7 +150,7 @@ def range_variances(record: Mapping[str, Any], lines: int, size: int, starts: In
 
 def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
     own = row_variances([Fraction(record["scales"][0])])[0]
-    codes = from_runs(record["exact"])
+    codes = _read_codes(record)
     many = np.bincount(codes[codes >= 0])
     found = np.zeros((lines, len(low)))
     for number, line in enumerate(codes.reshape(lines, -1)):
@@ -157,7 +165,7 @@ def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
 def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
     sizes = from_runs(record["sizes"])
     ends = np.cumsum(sizes)
-    codes = from_runs(record["exact"], lines * len(sizes))
+    codes = _read_codes(record, lines * len(sizes))
     exact = ExactParts(codes == ALONE, np.maximum(codes, -1), int(codes.max(initial=-1)) + 1)
     wide = np.flatnonzero(sizes > 1)
     between = np.column_stack([ends - sizes, ends - 1])[wide]

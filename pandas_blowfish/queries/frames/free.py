@@ -23,6 +23,7 @@ from pandas_blowfish.release import Facts, count_columns, facts_of, is_shifted, 
 
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
+MOST_COUNTED = 1e30  # no count, with its noise, is as large
 MOST_CELLS = 1_400  # whose every range, a million, can be listed
 
 
@@ -91,6 +92,8 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     _check_order(index, cells, size, facts)
     listed = [release["count"].to_numpy(dtype=float), release["std"].to_numpy(dtype=float)]
     listed.append(listed[0] if is_shifted(facts) else unshaped_of(release, facts))
+    if (listed[1] < 0).any() or not all((abs(each) < MOST_COUNTED).all() for each in listed[::2]):
+        raise FrameError("counts or errors are not as they were released", fix="ask the release itself.")
     count, std, unshaped = (each.reshape(-1, size) for each in listed)
     if missing:
         count, std, unshaped, cells = count[:, :-1], std[:, :-1], unshaped[:, :-1], cells[:-1]
@@ -170,7 +173,8 @@ def cumhist_again(release: pd.DataFrame) -> pd.DataFrame:
     if lines.facts["post"] and not is_shifted(lines.facts):
         weights = 1 / np.maximum(lines.spread, 1e-6 * lines.spread.max(initial=1e-9)) ** 2
         nowhere = np.zeros((len(shown), 1), dtype=bool)
-        shown = monotone(lines.positions, np.array([0]), nowhere, weights)
+        with reading():
+            shown = monotone(lines.positions, np.array([0]), nowhere, weights)
         found["count"] = shown[:, 1:].ravel()
     total = shown[:, -1:]
     cdf = np.divide(shown[:, 1:], total, out=np.full((len(total), size), np.nan), where=total > 0)
@@ -206,8 +210,9 @@ def quantile_again(release: pd.DataFrame, q: Any, interpolation: Any = "linear")
     rest, ends = None, np.arange(len(lines.cells) + 1)
     if lines.is_exact or (not lines.summed and facts["strategy"] in RISING[:2]):
         rest = lines.errors(ends, np.full(len(ends), ends[-1]))
-    curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
-    return frame_of(curves, lines.cells, lines.groups, shares, facts, inside)
+    with reading():
+        curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
+        return frame_of(curves, lines.cells, lines.groups, shares, facts, inside)
 
 
 def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], derived: str) -> pd.DataFrame:

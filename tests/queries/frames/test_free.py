@@ -389,6 +389,8 @@ def test_releases_of_earlier_versions_answer_as_they_did(df):
     [
         {"covariance": {"of": "cells", "scales": ["1"], "exact": [[-1, 10**14]]}},
         {"covariance": {"of": "cells", "scales": ["1"], "exact": [[-1, 3]]}},
+        {"covariance": {"of": "cells", "scales": ["1"], "exact": [[10**18, 41]]}},
+        {"covariance": {"of": "cells", "scales": ["1"], "exact": [[10**9, 41]]}},
         {"covariance": {"of": "cells", "scales": ["1"]}},
         {"covariance": {"of": "runs", "scales": ["1"], "sizes": [[41, 1]], "exact": [[-1, 1]]}},
         {"covariance": {"of": "other", "scales": []}},
@@ -405,3 +407,28 @@ def test_edited_errors_are_refused(df, edit):
 
     with pytest.raises(ReceiptError):
         release.blowfish.range([(0, 5)])
+
+
+@pytest.mark.parametrize(
+    "edit", [{"declared_ends": 3}, {"declared_ends": ["x", [1]]}, {"smallest_scale": None}]
+)
+def test_edited_ends_are_refused(df, edit):
+    """Quantiles read more of a receipt: what it lacks or states otherwise is named."""
+    release = df.blowfish.cumhist("pay", epsilon=1)
+    record = release.attrs["blowfish"]
+    release.attrs["blowfish"] = {**record, "technical": {**record["technical"], **edit}}
+
+    with pytest.raises(ReceiptError):
+        release.blowfish.quantile(0.5)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("count", np.inf), ("count", np.nan), ("unshaped", -1e300), ("std", -1.0), ("std", np.inf)],
+)
+def test_edited_counts_are_refused(df, column, value):
+    """Numbers that no release holds are not computed with."""
+    release = df.blowfish.cumhist("pay", epsilon=1).assign(**{column: value})
+
+    with pytest.raises((FrameError, ReceiptError)):
+        release.blowfish.cumhist()
