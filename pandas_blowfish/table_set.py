@@ -28,7 +28,7 @@ class Tables(dict[tuple[str, ...], pd.DataFrame]):
         >>> df = bf.datasets.patients(1_000).blowfish.protect(bf.datasets.patients_policy(), epsilon=1)
         >>> pairs = df.blowfish.marginal([["sex", "region"], ["sex"]], epsilon="0.5")
         >>> list(pairs["region", "sex"].index.names), pairs["sex"].shape
-        (['region', 'sex'], (2, 2))
+        (['region', 'sex'], (2, 3))
     """
 
     def __getitem__(self, columns: Any) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames.protect import open_frame
 from pandas_blowfish.queries.scope import Scope
-from pandas_blowfish.release import Receipt, facts_of
+from pandas_blowfish.release import UNSHAPED, Receipt, facts_of
 
 LAST = 5  # releases that are shown
 SHOWN = 12  # answers of a release that are shown
@@ -145,7 +145,7 @@ def _numbers(release: pd.DataFrame) -> pd.DataFrame | None:
     """Return the first numbers of a release as text; None for a frame that was changed beyond reading."""
     try:
         facts_of(release)["verb"]
-        return markup.read_numbers(release.head(SHOWN))
+        return markup.read_numbers(release.head(SHOWN).drop(columns=UNSHAPED, errors="ignore"))
     except _WRONG:
         return None
 
