@@ -47,7 +47,6 @@ NEAR = 1e-6  # of the largest loss: edges that floats find this much below it su
 MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts determine an answer
 EVERY, ARGUED = "every edge", "argued"
 
-
 _passed: WeakKeyDictionary[Any, dict[tuple[Policy, int, Fraction], Fraction]] = WeakKeyDictionary()
 
 
@@ -75,13 +74,7 @@ class Check:
 
     @classmethod
     def of(cls, policy: Policy, plan: Plan, rows: int | None = None) -> Check:
-        """Return what must be checked of a plan for the rows of a policy; facts are priced anew.
-
-        Args:
-            policy: The promise.
-            plan: What will be measured.
-            rows: How many rows were sealed; used where that is public, since facts move no more than all.
-        """
+        """Return what must be checked of a plan, for so many sealed rows; facts are priced anew."""
         columns = plan.domain.columns
         found = bound_moves(policy) if policy.constraints else None
         if found is not None and rows is not None and policy.rows_public:
@@ -119,22 +112,19 @@ class Check:
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
                       tests/kernel/test_check.py::test_finds_every_lie
         """
-        known = _passed.setdefault(step, {})
-        if (self.policy, self.times, left) in known:
-            return known[self.policy, self.times, left]
+        known, key = _passed.setdefault(step, {}), (self.policy, self.times, left)
+        if key in known:  # plans do not change: the same one is not gone through again
+            return known[key]
         random = random or np.random.default_rng(secrets.randbits(128))
         if not left and is_noisy(step.scales):
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
         if any(isinstance(each, People) for each in step.tallies):
-            known[self.policy, self.times, left] = lost = self._people_lost(step, left, random)
-            return lost
-        self._compare(step, random)
-        argued = self.text == ARGUED and self.policy.chain is None
-        lost = Fraction(0) if argued else self._lost(step, left, random)
-        known[self.policy, self.times, left] = (
-            lost  # plans do not change: the same one is not gone through again
-        )
-        return lost
+            known[key] = self._people_lost(step, left, random)
+        else:
+            self._compare(step, random)
+            argued = self.text == ARGUED and self.policy.chain is None
+            known[key] = Fraction(0) if argued else self._lost(step, left, random)
+        return known[key]
 
     def _people_lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
         """Return what a count of people loses, or raise where it exceeds what is left.
@@ -332,14 +322,10 @@ def _text(plan: Plan, edges: Edges) -> str:
     """Return what a receipt states was checked."""
     if edges.few:
         return EVERY
-    count = edges.count
-    of = "edges"
+    count, of = edges.count, "edges"
     if count is not None:
-        of = (
-            f"of {count:,} edges"
-            if count < 10**15
-            else f"of about 10^{int(count.bit_length() * 0.30103)} edges"
-        )
+        size = f"{count:,}" if count < 10**15 else f"about 10^{int(count.bit_length() * 0.30103)}"
+        of = f"of {size} edges"
     return f"{DRAWN:,} drawn {of}{' in each round' if plan.measurement.in_rounds else ''}"
 
 

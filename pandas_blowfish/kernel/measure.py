@@ -92,15 +92,14 @@ def measure(
     later = closure(plan)
     body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
-    clip, rule = dataset.binding["outside"] == "clip", ONCE if plan.policy.single_release else None
+    clip, unit = dataset.binding["outside"] == "clip", dataset.binding["unit"]
+    left, rule = plan.cost - lost, ONCE if plan.policy.single_release else None
     return charge_then(
         ledger,
         dataset,
         plan.cost,
         body,
-        lambda: _measure_rounds(
-            plan, frame, check, plan.cost - lost, clip=clip, unit=dataset.binding["unit"]
-        ),
+        lambda: _measure_rounds(plan, frame, check, left, clip=clip, unit=unit),
         name=name,
         rule=rule,
         part=check.part.form,
@@ -130,13 +129,7 @@ def read_sealed(frame: Frame, ledger: Ledger, dataset: Dataset, domain: Domain) 
 
 
 def read_kept(frame: Frame, dataset: Dataset, binding: Mapping[str, Any]) -> Frame:
-    """Return the rows of a dataset that are kept: all of them where nobody may have several.
-
-    Args:
-        frame: All rows.
-        dataset: What they were sealed as.
-        binding: The same with its key.
-    """
+    """Return the rows of a dataset that are kept: all of them where nobody may have several."""
     first, clip = policy_of(dataset, 0), binding["outside"] == "clip"
     if first.max_rows == 1:
         return frame
