@@ -282,7 +282,8 @@ class Plan:
         return "no edge of the policy changes the answer"
 
     def _quantiles(self) -> str:
-        return f"{len(self.query['q']):,} per group, read off {len(self.index):,} cumulative counts"
+        each = " per group" if self.query.get("groupby") else ""
+        return f"{len(self.query['q']):,}{each}, read off {len(self.index):,} cumulative counts"
 
     def _ends(self) -> dict[str, str]:
         """Return what ranges of dates end with, so that nobody need know the rule; nothing for others."""

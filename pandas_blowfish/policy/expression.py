@@ -240,7 +240,11 @@ def _grid(grid: Grid, test: str, constant: Any) -> Mask:
             raise ArgumentError(grid.name, f"{test} {constant!r} splits a cell", fix=fix) from None
         return ~same if test == "!=" else same
     if test in (">", ">="):
-        return ~_grid(grid, _NEGATED[test], constant)
+        try:
+            return ~_grid(grid, _NEGATED[test], constant)
+        except ArgumentError:
+            problem = f"{test} {constant!r} splits a cell"
+            raise ArgumentError(grid.name, problem, fix="write >= on a cell edge") from None
     # cells below `first` match entirely, cells from `first` on match nowhere
     steps = (place - grid.low) / grid.step
     if grid.kind == "integer":  # x < c is x < ceil(c), x <= c is x < floor(c) + 1

@@ -375,3 +375,12 @@ def test_a_cell_that_is_a_range_has_no_equal():
     """== on bins of a day says how to write the day."""
     with pytest.raises(ExpressionError, match="low <= day < high"):
         parse("day == '2020-01-02'", DOMAIN, {})
+
+
+@pytest.mark.parametrize("test", [">", "<="])
+def test_a_comparison_that_splits_a_cell_is_named_as_it_was_written(test):
+    """Not as the opposite that it is read by."""
+    domain = Domain((from_dict("when", {"type": "float", "min": 0, "max": 10, "step": 5}),))
+
+    with pytest.raises(ExpressionError, match=f"{test} 5 splits a cell"):
+        parse(f"when {test} 5", domain, {})
