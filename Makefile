@@ -17,7 +17,7 @@ docs: .venv/.test
 	@echo "open docs/_build/html/index.html"
 
 notebooks: .venv/.test
-	$(BIN)/python notebooks/execute.py
+	PYTHONWARNINGS=ignore::FutureWarning $(BIN)/python notebooks/execute.py
 
 bench: .venv/.bench
 	$(BIN)/python benchmarks/noise.py

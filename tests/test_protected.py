@@ -238,7 +238,7 @@ def test_units_are_one_row_each(name):
     bf.protect(_native(name), POLICY, epsilon=1, unit="id")
     with pytest.raises(FrameError, match="'sex' repeats"):
         bf.protect(_native(name), POLICY, epsilon=1, unit="sex")
-    with pytest.raises(FrameError, match="'income' repeats"):
+    with pytest.raises(FrameError, match="'income' is missing in some rows"):
         bf.protect(
             _native(name, FRAME[:5].assign(income=[1.0, 2.0, None, 3.0, 4.0])),
             POLICY,
