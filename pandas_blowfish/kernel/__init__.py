@@ -5,7 +5,6 @@ recomputes the loss of a plan before it is charged and does not trust the plan. 
 limits of `exact/enclosure.py`. `buckets.py` and `weaker_release.py` are the two other places that add noise.
 
 This folder is not all that an auditor reads. For each claim, the files and their lines together:
-
 No release loses more than it is charged (2,450 lines):
     kernel/check.py, kernel/measure.py, policy/graph/edges.py, policy/graph/moves.py, policy/cells.py,
     policy/attribute.py, policy/margin.py, policy/graph/part.py, count/probe.py
@@ -16,16 +15,17 @@ The same, where the policy states public facts (2,050 lines):
 The same, for Markov chains and secret totals (750 lines):
     beyond/markov.py, beyond/quilt.py, beyond/aggregate.py
 
-Charges are written first, never lost, and never exceed the total (1,450 lines):
-    books/ledger.py, books/log.py, books/database.py, books/balance.py, books/part_sums.py
+Charges are written first, never lost, and never exceed the total (1,900 lines):
+    books/ledger.py, books/log.py, books/database.py, books/balance.py, books/part_sums.py,
+    books/pools.py, books/analysts.py
 
-Edits of the ledger are found (550 lines):
+Edits of the ledger are found (650 lines):
     books/verify.py, books/log.py, books/named_answers.py, books/upgrade.py
 
 Noise has exactly the stated law (450 lines):
     kernel/noise.py, exact/enclosure.py
 
-Rows leave only as noisy values, values that no edge changes, and keyed seals (3,300 lines):
+Rows leave only as noisy values, values that no edge changes, and keyed seals (3,750 lines):
     kernel/measure.py, kernel/buckets.py, kernel/weaker_release.py, count/
 
 Weaker promises hold as their receipts state (1,100 lines):
