@@ -38,7 +38,7 @@ def _bars(release: pd.DataFrame, true: pd.Series[int] | None, title: str) -> Non
         low, high = bounds.iloc[place]
         bar = "#" * round(40 * float(row["count"]) / widest)
         note = "" if true is None else f"   (synthetic truth {true.iloc[place]:,})"
-        print(f"  {label!s:>12} {bar:<40} {row['count']:9,.1f}  95% in [{low:,.0f}, {high:,.0f}]{note}")
+        print(f"  {label!s:>12} {bar:<40} {row['count']:7,.0f}  95% in [{low:,.0f}, {high:,.0f}]{note}")
     print()
 
 

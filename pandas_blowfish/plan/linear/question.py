@@ -336,7 +336,7 @@ class OptimisedBuilder(RowsBuilder):
         elif case.alone:
             raise ArgumentError(
                 "strategy",
-                f"{many:,} sets of cells that queries tell apart are too many to optimise",
+                f"{many:,} sets of cells that queries separate are too many to optimise",
                 allowed=f"up to {MAX_OPTIMISED}",
                 fix='"auto"',
             )

@@ -241,7 +241,7 @@ class Boxes(Question):
         cells = math.prod(max(len(each), 1) for each in segments)
         if cells > MAX_ANSWERS:
             fix = "ask for fewer boxes at a time, or on coarser edges, or drop a column."
-            raise DomainTooLargeError("the cells that these boxes tell apart", cells, MAX_ANSWERS, fix=fix)
+            raise DomainTooLargeError("the cells that these boxes separate", cells, MAX_ANSWERS, fix=fix)
 
 
 @dataclass(frozen=True, eq=False)
