@@ -5,6 +5,7 @@ recomputes the loss of a plan before it is charged and does not trust the plan. 
 limits of `exact/enclosure.py`. `buckets.py` and `weaker_release.py` are the two other places that add noise.
 
 This folder is not all that an auditor reads. For each claim, the files and their lines together:
+
 No release loses more than it is charged (2,450 lines):
     kernel/check.py, kernel/measure.py, policy/graph/edges.py, policy/graph/moves.py, policy/cells.py,
     policy/attribute.py, policy/margin.py, policy/graph/part.py, count/probe.py

@@ -40,14 +40,13 @@ from pandas_blowfish.policy.policy import Policy
 SMALL = 1 << 22  # entries of a matrix, or of its differences, up to which all are listed
 DRAWN = 20_000  # edges that are tried where not every one is
 BEST = 64  # edges around which more are tried
-PROBES, FEWER = 24, 2  # cells that the counter is tried on, of few query rows and of many
-MANY_ROWS = 100_000
+PROBES, FEWER, MANY_ROWS = 24, 2, 100_000  # cells that the counter is tried on, of few query rows and of many
 ALL, OFTEN = 64, 24  # cells up to which it is tried on all, each less often than that
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
 MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts determine an answer
 EVERY, ARGUED = "every edge", "argued"
 
-_passed: WeakKeyDictionary[Any, dict[tuple[Policy, int, Fraction], Fraction]] = WeakKeyDictionary()
+_passed: WeakKeyDictionary[Any, dict[tuple[Policy, int, str, Fraction], Fraction]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ class Check:
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
                       tests/kernel/test_check.py::test_finds_every_lie
         """
-        known, key = _passed.setdefault(step, {}), (self.policy, self.times, left)
+        known, key = _passed.setdefault(step, {}), (self.policy, self.times, str(self.part.form), left)
         if key in known:  # plans do not change: the same one is not gone through again
             return known[key]
         random = random or np.random.default_rng(secrets.randbits(128))
@@ -176,10 +175,8 @@ class Check:
 
     def _worst(self, step: Round, changes: _Changes, start: Cells, end: Cells) -> _Worst:
         """Return the largest loss over edges, or raise where people elsewhere than in the part lose too."""
-        if self.part.sides:
-            outside = ~self.part.holds(start, end) & (changes.table != 0).any(axis=1)
-            if outside.any() or self.part.find_crossing(start, end).any():
-                raise UnsoundPlanError("people lose outside the part of the policy that it is charged to")
+        if self.part.is_left(start, end, (changes.table != 0).any(axis=1)):
+            raise UnsoundPlanError("people lose outside the part of the policy that it is charged to")
         return _worst(step.loss_scales, changes, start, end)
 
     def _small(self, step: Round) -> bool:

@@ -405,3 +405,18 @@ def test_many_columns_are_checked_in_short_time():
 
     assert Fraction(1, 2) < lost <= 1
     assert Check.of(policy, plan).text.startswith("20,000 drawn of about 10^")
+
+
+@pytest.mark.parametrize("text", [None, "region in ['north', 'east']"])
+def test_a_strategy_that_passed_is_checked_again_for_another_part(text):
+    """What passed as everyone's may not be charged to some, whether it looks at their column or not."""
+    df = bf.datasets.patients().blowfish.protect(bf.datasets.patients_policy(), epsilon=10)
+    north = df.blowfish.plan.where("region == 'north'").hist("age", epsilon="0.5").part
+    asked, planned = (each if text is None else each.where(text) for each in (df.blowfish, df.blowfish.plan))
+    asked.hist("age", epsilon="0.5")
+
+    planned.hist("age", epsilon="0.5").__dict__["part"] = north  # the same plan, which lies now
+    with pytest.raises(UnsoundPlanError, match="outside the part"):
+        asked.hist("age", epsilon="0.5")
+
+    assert df.blowfish.budget.spent == Fraction(1, 2)

@@ -17,7 +17,7 @@ from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.sensitivity import MAX_TOTAL
 from pandas_blowfish.plan.clusters.soft import Soft
 from pandas_blowfish.plan.clusters.space import Space
-from pandas_blowfish.plan.clusters.synopsis import Setting, Synopsis
+from pandas_blowfish.plan.clusters.synopsis import Setting, Synopsis, SynopsisBuilder
 from pandas_blowfish.plan.clusters.whole import Whole
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
@@ -28,7 +28,7 @@ from pandas_blowfish.policy.policy import Policy
 USUAL = 10_000  # rows, where nobody says how many
 
 # what rows can be clustered by, the simplest first; to add a strategy, add its class here
-STRATEGIES: list[type[Synopsis]] = [GridCounts, Soft, Adaptive, Whole]
+STRATEGIES: list[SynopsisBuilder] = [GridCounts, Soft, Adaptive, Whole]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Clustering(Question):
             counted = replace(self, usual=int(form["usual"]))._counted(policy, epsilon, form["strategy"])
             assert counted is not None
             return counted
-        made: type[Synopsis] = find_builder(STRATEGIES, strategy)
+        made: SynopsisBuilder = find_builder(STRATEGIES, strategy)
         return made.reread(Setting(policy, self.space, epsilon), form)
 
     def _counted(self, policy: Policy, epsilon: Fraction, strategy: str) -> Counted | None:

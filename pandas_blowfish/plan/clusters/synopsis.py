@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -93,6 +93,19 @@ class Setting:
         return self.group_rows * 2 * float(min(self.epsilon, Fraction(10**100))) * float(rate)
 
 
+class SynopsisBuilder(Protocol):
+    """How a synopsis of the family's list is made: its class."""
+
+    name: str
+    why_not: str
+
+    def propose(self, setting: Setting, *, alone: bool) -> Iterator[Synopsis]:
+        """Yield the synopsis that suits a setting, if there is any; `alone` where no other is considered."""
+
+    def reread(self, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
+        """Return what an earlier release measured, from its `form`."""
+
+
 class Synopsis(OneRound, ABC):
     """Noisy counts of a space from which centres are made.
 
@@ -104,21 +117,11 @@ class Synopsis(OneRound, ABC):
         distortion: What is expected to be added to the least sum of squared distances, as a share of it.
     """
 
-    name: str
-    why_not: str = "cannot answer this"
+    name: ClassVar[str]
+    why_not: ClassVar[str] = "cannot answer this"
     space: Space
     queries: Any
     distortion: float
-
-    @classmethod
-    def propose(cls, setting: Setting, *, alone: bool) -> Iterator[Synopsis]:
-        """Yield the synopsis that suits a setting, if there is any; `alone` where no other is considered."""
-        raise NotImplementedError
-
-    @classmethod
-    def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
-        """Return what an earlier release measured, from its `form`."""
-        raise NotImplementedError
 
     @property
     def tallies(self) -> tuple[Tally | Total, ...]:

@@ -65,6 +65,15 @@ class Part:
             found |= there & (side.components_at(start) != side.components_at(end))
         return found
 
+    def is_left(self, start: Cells, end: Cells, changed: Mask) -> bool:
+        """Return whether moves that change something are of records outside, or lead from part to part.
+
+        A part of columns that the moves do not state holds nobody for certain.
+        """
+        if not all(column in start.codes for side in self.sides for column in side.block.columns):
+            return True
+        return bool((changed & ~self.holds(start, end) | self.find_crossing(start, end)).any())
+
 
 EVERYONE = Part()
 

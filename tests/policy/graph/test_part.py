@@ -34,3 +34,15 @@ def test_moves_inside_and_outside():
     assert part.holds(start, end).tolist() == [True, False, True, False]
     assert part.find_crossing(start, end).tolist() == [False, False, True, False]
     assert part.form == {"region": [0, 2]}
+
+
+def test_a_part_is_left_by_changes_outside_and_by_crossings():
+    """Also where moves do not state its columns."""
+    part, here = make_part("region", 0, 2), np.zeros(1, dtype=bool)
+    at = {place: Cells({"region": np.array([place])}, here) for place in range(4)}
+
+    assert not part.is_left(at[0], at[0], ~here)
+    assert not part.is_left(at[1], at[1], here)
+    assert part.is_left(at[1], at[1], ~here)
+    assert part.is_left(at[0], at[2], here)
+    assert part.is_left(Cells({"age": np.array([3])}, here), Cells({"age": np.array([4])}, here), here)
