@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.books.log import UNREADABLE, body_of, parse_fraction
-from pandas_blowfish.books.part_sums import REST, Part, Sums
+from pandas_blowfish.books.part_sums import REST, Part, Place, Sums
 from pandas_blowfish.errors import BlowfishError, LedgerTamperedError
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.policy.graph.records import Block
@@ -96,22 +96,31 @@ def list_parts(sums: Sums, total: Fraction, policy: str | None) -> pd.DataFrame:
         policy: The policy as the ledger has it; without it components are named by their first cells.
     """
     stated = None if policy is None else policy_from(policy, ())
-    names = {block: _names(stated, block, cells) for block, cells in sums.named.items()}
-    whole = [len(cells) > _count(stated, block) for block, cells in sums.named.items()]
-    kept = [
-        place
-        for place in sums.places
-        if not any(cell == REST and all_named for cell, all_named in zip(place, whole, strict=True))
-    ]
-    rows = [
-        tuple(names[block][cell] for block, cell in zip(sums.named, place, strict=True)) for place in kept
-    ]
+    kept = list_places(sums, stated)
+    rows = name_places(sums, kept, stated)
     lost = [sums.everyone + sums.places[place] for place in kept]
     index = pd.MultiIndex.from_tuples(rows, names=list(sums.named)) if sums.named else pd.Index(["everyone"])
     if len(sums.named) == 1:
         index = index.get_level_values(0)
     table = pd.DataFrame({"spent": lost, "remaining": [total - each for each in lost]}, index, dtype=object)
     return table.rename_axis("part") if not sums.named else table
+
+
+def list_places(sums: Sums, policy: Policy | None) -> list[Place]:
+    """Return the combinations of components that have sums, without those that nobody can be in."""
+    whole = [len(cells) > _count(policy, block) for block, cells in sums.named.items()]
+    return [
+        place
+        for place in sums.places
+        if not any(cell == REST and all_named for cell, all_named in zip(place, whole, strict=True))
+    ]
+
+
+def name_places(sums: Sums, places: Sequence[Place], policy: Policy | None) -> list[tuple[str, ...]]:
+    """Return what combinations are called, a name for each block of columns."""
+    used = [dict.fromkeys(cells) for cells in zip(*places, strict=True)] or [{} for _ in sums.named]
+    names = [_names(policy, block, list(cells)) for block, cells in zip(sums.named, used, strict=True)]
+    return [tuple(own[cell] for own, cell in zip(names, place, strict=True)) for place in places]
 
 
 def _count(policy: Policy | None, key: str) -> float:

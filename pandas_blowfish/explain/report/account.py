@@ -23,6 +23,7 @@ from pandas_blowfish.errors import (
     LedgerTamperedError,
     UnknownDatasetError,
 )
+from pandas_blowfish.explain.report.shares import Shares, members_of, parts_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call import parse_call
 from pandas_blowfish.queries.frames.kept import HASHED, empty_frame, read_kept
@@ -98,6 +99,8 @@ class Account:
         others: The other datasets in the ledger.
         made: When this was read.
         pool: The pool that the dataset is in, with its budget.
+        parts: What people in each part of the policy have lost; None where every charge is everyone's.
+        members: What each dataset of the pool has spent of it.
         limits: What each analyst with a limit may charge and has charged.
     """
 
@@ -119,6 +122,8 @@ class Account:
     others: tuple[str, ...]
     made: str
     pool: tuple[str, Budget] | None = None
+    parts: Shares | None = None
+    members: Shares | None = None
     limits: Mapping[str, Budget] = field(default_factory=dict)
 
 
@@ -152,6 +157,7 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
     ]
     kept = _releases(ledger, dataset, lines, checked, lambda: ask(empty))
     last, binding = lines[-1], bound.binding if bound is not None else {}
+    pool = None if problem else binding.get("pool")
     public, head = policy is not None and policy.rows_public, str(every["hash"].iloc[-1])
     return Account(
         dataset=dataset,
@@ -171,7 +177,9 @@ def account(ledger: Ledger, dataset: str, ask: Callable[[pd.DataFrame], Any], re
         head=head,
         others=tuple(name for name in ledger.datasets if name != dataset),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        pool=(shared, ledger.budget(shared)) if (shared := binding.get("pool")) and not problem else None,
+        pool=None if pool is None else (pool, ledger.budget(pool)),
+        parts=None if problem or policy is None else parts_of(ledger, dataset, policy, lines),
+        members=None if pool is None else members_of(ledger, pool, _lines(every[every["dataset"] == pool])),
         limits=ledger.limits(dataset) if bound is not None else {},
     )
 

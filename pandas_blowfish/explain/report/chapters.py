@@ -22,6 +22,7 @@ from pandas_blowfish.spreadsheet import escape
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account, Line
+    from pandas_blowfish.explain.report.shares import Shares
 
 COLUMNS = 200  # secrets in the table
 FACTS = 40  # public facts that are listed
@@ -33,6 +34,10 @@ KINDS = {"open": "opened", "charge": "release", "raise": "total raised", "fact":
 KINDS |= {"apart": "release with a weaker guarantee, reported separately from the budget"}
 KINDS |= {"answer": "answer kept", "upgrade": "seal key moved out of the ledger"}
 KINDS |= {"limit": "limit of an analyst set"}
+PARALLEL = (
+    ", but releases about different parts of the policy are about different people: "
+    "what is spent is what those have lost who have lost most"
+)
 
 
 def list_uncovered(account: Account) -> list[str]:
@@ -168,7 +173,8 @@ def budget(account: Account) -> Html:
         [element("p", element("strong", "Closed: ", class_="bad"), account.closed)] if account.closed else []
     )
     how = (
-        "Costs add up exactly. A fact that became public later can make earlier releases cost more than was "
+        f"Costs add up exactly{PARALLEL if account.parts else ''}. "
+        "A fact that became public later can make earlier releases cost more than was "
         "charged for them: then both costs are shown."
     )
     newest = account.lines[-ENTRIES:]
@@ -178,9 +184,11 @@ def budget(account: Account) -> Html:
         bar,
         element("p", f"{text[:1].upper()}{text[1:]}."),
         *shut,
-        *_shared(account),
-        element("figure", timeline(account.lines)),
+        *_limits(account),
+        element("figure", timeline(account.lines, account.parts.curves if account.parts else ())),
         element("p", how),
+        *_shares(account.parts, "What remains to whom"),
+        *_pool(account),
         plain_table(
             header, [_entry(line) for line in newest], f"Entries{more}", ("cost", "spent after it", "total")
         ),
@@ -188,17 +196,43 @@ def budget(account: Account) -> Html:
     )
 
 
-def _shared(account: Account) -> list[Html]:
-    """Return paragraphs about the pool that a dataset is in, and about limits of analysts."""
-    texts = []
-    if account.pool is not None:
-        name, own = account.pool
-        shut = f" Closed: {own.closed}." if own.closed else ""
-        spent = f"{decimal(own.spent)} of {decimal(own.total)} spent"
-        texts.append(f"Pool {name}, which datasets about the same people share: {spent}.{shut}")
-    for name, own in account.limits.items():
-        texts.append(f"Analyst {name}: {decimal(own.spent)} of a limit of {decimal(own.total)} charged.")
+def _limits(account: Account) -> list[Html]:
+    """Return paragraphs about limits of analysts."""
+    texts = (
+        f"Analyst {name}: {decimal(own.spent)} of a limit of {decimal(own.total)} charged."
+        for name, own in account.limits.items()
+    )
     return [element("p", text) for text in texts]
+
+
+def _pool(account: Account) -> list[Html]:
+    """Return what datasets about the same people share: words, a chart and a table; or nothing."""
+    if account.pool is None or account.members is None:
+        return []
+    name, own = account.pool
+    shut = f" Closed: {own.closed}." if own.closed else ""
+    spent = f"{decimal(own.spent)} of {decimal(own.total)} spent"
+    text = f"Pool {name}, which datasets about the same people share: {spent}.{shut}"
+    members = account.members
+    return [
+        element("p", text),
+        element("figure", timeline(members.lines, members.curves)),
+        *_shares(members, "What the pool was spent on"),
+    ]
+
+
+def _shares(shares: Shares | None, caption: str) -> list[Html]:
+    """Return who has lost most and what remains to them, and a line about the others."""
+    if shares is None or not shares.rows:
+        return []
+    rows = [(*names, decimal(lost), decimal(left)) for names, lost, left in shares.rows]
+    more = (
+        [element("p", f"and {shares.more:,} more; {decimal(shares.least)} or more remains to each.")]
+        if shares.least is not None
+        else []
+    )
+    header = (*shares.columns, "spent", "remains")
+    return [plain_table(header, rows, caption, ("spent", "remains")), *more]
 
 
 def _entry(line: Line) -> tuple[object, ...]:

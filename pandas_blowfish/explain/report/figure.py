@@ -16,6 +16,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import BlowfishError, MissingPackageError
 from pandas_blowfish.explain.release.plot import plot
+from pandas_blowfish.explain.report.style import COLOURS
 from pandas_blowfish.markup import Html, element, note, one_line, paragraph
 from pandas_blowfish.release import receipt_of, value_of
 
@@ -31,8 +32,7 @@ _STYLE: dict[Any, Any] = {
     "axes.edgecolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "axes.prop_cycle": "cycler('color', ['#3584d6', '#c96f14', '#2f9e5b', '#cf4b57', '#8b6bd6', '#9c7350',"
-    " '#c760a8', '#75818d', '#97921c', '#1496a8'])",  # 3:1 or more on light and on dark
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "legend.frameon": False,
     "figure.facecolor": "none",
     "axes.facecolor": "none",

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+COLOURS = (  # of lines: 3:1 or more on light and on dark
+    *("#3584d6", "#c96f14", "#2f9e5b", "#cf4b57", "#8b6bd6"),
+    *("#9c7350", "#c760a8", "#75818d", "#97921c", "#1496a8"),
+)
 
 CSS = """
 :root { color-scheme: light dark; --page: #ffffff; --text: #1c2126; --faint: #525c66; --line: #c4ccd4;

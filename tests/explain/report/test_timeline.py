@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from pandas_blowfish.explain.report.account import Line
-from pandas_blowfish.explain.report.timeline import STEPS, timeline
+from pandas_blowfish.explain.report.timeline import STEPS, Curve, pick_drawn, timeline
 
 START = "2026-01-01T00:00:00.000+00:00"
 
@@ -58,6 +58,33 @@ def test_many_entries_stay_few_steps():
     assert len(text) < 40_000
     assert text.count("H") < 4 * (STEPS + 20)
     assert "0.9999 of 1 is spent" in text
+
+
+def test_curves_have_colours_a_legend_and_words():
+    """Each is a line of its own; beneath are their names, cut if long, and room for them."""
+    lines = [_line(0, "open"), _line(1, spent="1/2")]
+    one, other = (Curve(name, {0: Fraction(0), 1: Fraction(1, 4)}) for name in ("<north>", "w" * 100))
+
+    text = timeline(lines, [one, other])
+
+    colours = re.findall(r'stroke="(#\w+)"', text)
+    assert sorted(set(colours)) == sorted({*colours[:2]})
+    assert len(colours) == 4  # two lines, two signs
+    assert "&lt;north&gt;: 0.25." in text
+    assert f">{'w' * 100}<" not in text
+    assert 'viewBox="0 0 720 280"' in text
+
+
+def test_what_is_drawn_ends_with_the_last_entry():
+    """Some of many entries, the first and the last among them."""
+    lines = [_line(n, spent=f"{n}/10000") for n in range(10_000)]
+
+    drawn = pick_drawn(lines)
+
+    assert (drawn[0], drawn[-1]) == (lines[0], lines[-1])
+    assert len(drawn) <= STEPS + 1
+    assert pick_drawn(lines[:1]) == lines[:1]
+    assert pick_drawn([]) == []
 
 
 @pytest.mark.parametrize("times", [[START], [START, START], ["never", "ever"], ["2026-02-01", START]])
