@@ -83,12 +83,22 @@ def _pictures(_app: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     policy = bf.datasets.patients_policy()
     rows = bf.datasets.patients(5_000).blowfish.protect(policy, epsilon=1, ledger=bf.Ledger())
+    visits = bf.datasets.visits(2_000).blowfish.protect(
+        bf.datasets.visits_policy(), epsilon=1, unit="patient", ledger=bf.Ledger()
+    )
+    visits.blowfish.hist("age", epsilon="0.3")
+    for region in bf.datasets.REGIONS:
+        part = visits.blowfish.where(f"region == '{region}'")
+        part.hist("reason", epsilon="0.5" if region == "north" else "0.3")
+    parts = visits.blowfish.budget.parts.astype(float)
+    bars = {"stacked": True, "color": ["#3584d6", "#d5dde5"], "xlabel": "epsilon"}
     with bf.testing.replay(7):
         ages = rows.blowfish.cumhist("age", epsilon="0.2")
         sexes = rows.blowfish.where("age >= 18").groupby("sex").hist("disease", epsilon="0.3")
     drawn = {
         "ages": lambda ax: ages.blowfish.plot(ax=ax),
         "adults": lambda ax: sexes.blowfish.plot(ax=ax),
+        "parts": lambda ax: parts.plot.barh(ax=ax, **bars).legend(loc="lower right"),
         "age-secret": lambda ax: policy.plot("age", ax=ax),
         "disease-secret": lambda ax: policy.plot("disease", ax=ax),
     }

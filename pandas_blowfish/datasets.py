@@ -17,6 +17,7 @@ from pandas_blowfish.policy.secret import full, partition, public, threshold
 DISEASES = {"heart": ["angina", "arrhythmia"], "lung": ["asthma", "copd", "flu"], "none": ["healthy"]}
 REGIONS = ["north", "east", "south", "west"]
 DEPARTMENTS = ["sales", "support", "research", "board"]
+REASONS = ["check-up", "infection", "injury", "heart", "other"]
 STORES = ["centre", "station", "mall"]
 # half of a bell curve's values lie within 0.67 spreads of its middle, 95% within 1.96
 BELL = ([0, 0.001, 0.025, 0.16, 0.5, 0.84, 0.975, 0.999, 1], [-3.5, -3.09, -1.96, -1, 0, 1, 1.96, 3.09, 3.5])
@@ -88,6 +89,71 @@ def patients_policy() -> Policy:
         "region": public(),
     }
     return Policy(domain, secrets=secrets)
+
+
+def visits(rows: int = 20_000) -> pd.DataFrame:
+    """Return a week of synthetic visits to a hospital: patient, day, region, age, reason, minutes.
+
+    Most patients come once or twice, some every other day, with several rows a day: one row per visit.
+
+    Examples:
+        >>> visits(3)[["patient", "day", "reason", "minutes"]]
+           patient  day    reason  minutes
+        0        1    2    injury       18
+        1        1    2  check-up       44
+        2        2    4     heart        7
+    """
+    many = np.interp(_even(rows, 2), [0, 0.35, 0.65, 0.85, 0.97, 1], [1, 2, 3, 5, 9, 13.99]).astype(np.int64)
+    ends = np.cumsum(many)
+    row = np.arange(rows)
+    who = np.searchsorted(ends, row, side="right")  # whose visit it is
+    turn = row - (ends - many)[who]  # which of theirs
+    age = np.interp(_even(rows, 3), [0, 0.15, 0.45, 0.75, 0.95, 1], [0, 18, 42, 66, 85, 99.99]).astype(
+        np.int64
+    )
+    first, pause = (_even(rows, 5) * 7).astype(np.int64), 1 + (_even(rows, 7) * 3).astype(np.int64)
+    region = np.array(REGIONS)[(_even(rows, 11) ** 1.3 * 4).astype(int)]
+    cause = np.clip(_even(rows, 13) + (age[who] - 40) / 300, 0, 0.999)
+    reason = np.array(REASONS)[np.searchsorted([0.35, 0.55, 0.7, 0.9], cause, side="right")]
+    long = np.interp(_even(rows, 19), [0, 0.3, 0.7, 0.95, 1], [5, 15, 40, 110, 239])
+    return pd.DataFrame(
+        {
+            "patient": who + 1,
+            "day": 1 + (first[who] + turn // 3 * pause[who]) % 7,
+            "region": pd.Categorical(region[who], categories=REGIONS),
+            "age": age[who],
+            "reason": pd.Categorical(reason, categories=REASONS),
+            "minutes": long.astype(np.int64),
+        }
+    )
+
+
+def visits_policy() -> Policy:
+    """Return the policy of the visits: of a patient up to 3 rows; region and day are public.
+
+    Ages within 5 years, visits within 30 minutes and any two reasons stay alike.
+
+    Examples:
+        >>> visits_policy().max_rows
+        3
+    """
+    domain = Domain(
+        (
+            integers("day", 1, 7),
+            values_attribute("region", "category", REGIONS, nullable=False),
+            integers("age", 0, 99),
+            values_attribute("reason", "category", REASONS, nullable=False),
+            integers("minutes", 0, 239, 5),
+        )
+    )
+    secrets = {
+        "day": public(),
+        "region": public(),
+        "age": threshold(5),
+        "reason": full(),
+        "minutes": threshold(30),
+    }
+    return Policy(domain, secrets=secrets, max_rows=3)
 
 
 def messy_csv(rows: int = 4_000) -> str:

@@ -303,10 +303,10 @@ class PoolBudgetError(InsufficientBudgetError):
     ) -> None:
         super().__init__(dataset, requested, remaining, total)
         self.pool = pool
-        asked = f"requested {requested} for dataset {dataset!r}"
-        what = f"pool {pool!r}: {asked}, remaining {remaining}, total {total}."
+        ask, left, whole = map(short, (requested, remaining, total))
+        what = f"pool {pool!r}: requested {ask} for dataset {dataset!r}, remaining {left}, total {whole}."
         fix = "ask with a smaller epsilon, or raise the pool's total on the record with Ledger.raise_budget."
-        self.args = (_message(what, f"epsilon <= {remaining}" if remaining else "what costs 0", fix),)
+        self.args = (_message(what, f"epsilon <= {left}" if remaining else "what costs 0", fix),)
 
 
 class AnalystLimitError(InsufficientBudgetError):
@@ -317,10 +317,10 @@ class AnalystLimitError(InsufficientBudgetError):
     ) -> None:
         super().__init__(dataset, requested, remaining, limit)
         self.analyst, self.limit = analyst, limit
-        asked = f"{analyst!r} requested {requested}"
-        what = f"dataset {dataset!r}: {asked}, remaining {remaining} of a limit of {limit}."
+        ask, left, most = map(short, (requested, remaining, limit))
+        what = f"dataset {dataset!r}: {analyst!r} requested {ask}, remaining {left} of a limit of {most}."
         fix = "ask with a smaller epsilon, or change the limit on the record with Ledger.set_limit."
-        self.args = (_message(what, f"epsilon <= {remaining}" if remaining > 0 else "what costs 0", fix),)
+        self.args = (_message(what, f"epsilon <= {left}" if remaining > 0 else "what costs 0", fix),)
 
 
 class ClosedDatasetError(LedgerError):

@@ -41,7 +41,8 @@ def test_patients_look_like_people():
     assert (frame.loc[frame["age"] < 18, "income"] == 0).all()
 
 
-TABLES = ["patients", "salaries", "tweets", "admissions", "shoppers", "losses"]
+TABLES = ["patients", "salaries", "tweets", "admissions", "shoppers", "losses", "visits"]
+BESIDE = {"visits": ["patient"]}  # columns that name who a row is about
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -55,7 +56,7 @@ def test_tables_fit_their_policies(name, rows):
 
     assert rows is None or len(frame) == rows
     assert (table["status"] == "ok").all()
-    assert list(frame.columns) == list(policy.domain.columns)
+    assert list(frame.columns) == [*BESIDE.get(name, []), *policy.domain.columns]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -76,6 +77,7 @@ def test_tables_are_computed_not_drawn(name):
         ("admissions", "86bbf66c5df96acc"),
         ("shoppers", "3fb7861c91576754"),
         ("losses", "bf8e32db88d11f88"),
+        ("visits", "6ae73636857dba9d"),
     ],
 )
 def test_tables_are_the_same_on_every_machine(name, digest):
@@ -127,6 +129,18 @@ def test_tables_have_the_shape_their_stories_need():
     assert shoppers.loc[shoppers["spend"] > 150, "visits"].max() < 15
     assert (bf.datasets.losses()["loss"] == 0).mean() > 0.95
     assert bf.datasets.admissions()["day"].value_counts().idxmax() in range(20, 40)
+
+
+def test_visits_are_several_per_patient():
+    """At most three a day, which the policy takes; some come on several days, and all rows are in one region."""
+    frame = bf.datasets.visits()
+    people = frame.groupby("patient")
+
+    assert frame.groupby(["patient", "day"]).size().max() == bf.datasets.visits_policy().max_rows
+    assert people.size().max() > 9
+    assert (people["day"].nunique() > 1).mean() > 0.1
+    assert (people[["region", "age"]].nunique() == 1).all(axis=None)
+    assert frame["day"].value_counts().min() > 2_500
 
 
 def test_losses_policy_without_a_threshold_is_full():

@@ -20,7 +20,7 @@ PICTURES = {  # how many each story shows
     "04_locations": 7,
     "05_public_facts": 4,
     "06_clusters": 5,
-    "07_nightly_pipeline": 1,
+    "07_nightly_pipeline": 2,
     "08_paper_figure": 3,
     "09_laptop_to_cluster": 2,
 }
@@ -155,5 +155,14 @@ def test_only_bundled_data_are_used():
     used = set(re.findall(r"bf\.datasets\.(\w+)", sources))
 
     assert used <= set(dir(bf.datasets))
-    assert {"messy_csv", "patients", "salaries", "tweets", "admissions", "shoppers", "losses"} <= used
+    assert {
+        "messy_csv",
+        "patients",
+        "salaries",
+        "tweets",
+        "admissions",
+        "shoppers",
+        "losses",
+        "visits",
+    } <= used
     assert "http" not in sources.replace('="http', "")

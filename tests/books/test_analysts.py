@@ -80,7 +80,7 @@ def test_limits_are_kept(tmp_path):
     ana.hist("sex", epsilon="3/8")
 
     with pytest.raises(
-        AnalystLimitError, match="'ana' requested 1/4, remaining 1/8 of a limit of 1/2"
+        AnalystLimitError, match=r"'ana' requested 0.25, remaining 0.125 of a limit of 0.5"
     ) as refused:
         ana.hist("sex", epsilon="1/4")
     bo.hist("sex", epsilon=1)

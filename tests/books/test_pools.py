@@ -41,7 +41,7 @@ def test_each_charge_counts_twice():
     before = len(ledger.entries)
 
     with pytest.raises(
-        PoolBudgetError, match="pool 'visits': requested 1/2 for dataset 'tuesday', remaining 1/4"
+        PoolBudgetError, match=r"pool 'visits': requested 0.5 for dataset 'tuesday', remaining 0.25"
     ):
         ledger.charge("tuesday", Fraction(1, 2), {})
     with pytest.raises(InsufficientBudgetError):
