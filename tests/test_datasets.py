@@ -132,7 +132,7 @@ def test_tables_have_the_shape_their_stories_need():
 
 
 def test_visits_are_several_per_patient():
-    """At most three a day, which the policy takes; some come on several days, and all rows are in one region."""
+    """At most three a day, which the policy takes; some come on several days, all rows are in one region."""
     frame = bf.datasets.visits()
     people = frame.groupby("patient")
 
