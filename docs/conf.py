@@ -92,13 +92,14 @@ def _pictures(_app: Any) -> None:
         part.hist("reason", epsilon="0.5" if region == "north" else "0.3")
     parts = visits.blowfish.budget.parts.astype(float)
     bars = {"stacked": True, "color": ["#3584d6", "#d5dde5"], "xlabel": "epsilon"}
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 2, "frameon": False}
     with bf.testing.replay(7):
         ages = rows.blowfish.cumhist("age", epsilon="0.2")
         sexes = rows.blowfish.where("age >= 18").groupby("sex").hist("disease", epsilon="0.3")
     drawn = {
         "ages": lambda ax: ages.blowfish.plot(ax=ax),
         "adults": lambda ax: sexes.blowfish.plot(ax=ax),
-        "parts": lambda ax: parts.plot.barh(ax=ax, **bars).legend(loc="lower right"),
+        "parts": lambda ax: parts.plot.barh(ax=ax, **bars).legend(**above),
         "age-secret": lambda ax: policy.plot("age", ax=ax),
         "disease-secret": lambda ax: policy.plot("disease", ax=ax),
     }
