@@ -154,7 +154,8 @@ def error_of(misses: np.ndarray) -> str:
     """Return the root of the mean square of misses, with its own standard error."""
     squares = misses.ravel() ** 2
     error = np.sqrt(squares.mean())
-    return f"{error:.3g} +- {squares.std() / np.sqrt(squares.size) / (2 * error):.1g}"
+    spread = squares.std() / np.sqrt(squares.size) / (2 * error) if error else 0.0
+    return f"{error:.3g} +- {spread:.1g}"
 
 
 def print_errors(job: Job, *, create: bool) -> None:

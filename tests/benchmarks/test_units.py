@@ -65,3 +65,10 @@ def test_absent_peers_are_named_and_ours_is_printed(job, tmp_path, monkeypatch, 
     assert "Tumult Analytics is skipped" in text
     assert text.count(f"| {units.OURS} |") == len(units.PROMISES)
     assert "60 rows of 20 people, at most 3 each" in text
+
+
+def test_errors_are_stated_with_their_own():
+    """Of misses that are all alike it is 0, of none missed both are."""
+    assert units.error_of(np.array([2.0, -2.0])) == "2 +- 0"
+    assert units.error_of(np.zeros(3)) == "0 +- 0"
+    assert units.error_of(np.array([[0.0, 4.0]])) == "2.83 +- 1"
