@@ -144,6 +144,7 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
         own = list(cells if cells.name == "column" else facts.get("total_columns") or [])
         column = str(own[0]) if len(own) == 1 else _column(facts) if verb == "quantile" else ""
         asked = "median" if verb == "quantile" else verb
+        cells = pd.Index(["all rows"], name="") if cells.name is None else cells
         note += draw_totals(axes, cells, series, asked, column=column, dates=dates, new=new)
     else:
         note += draw_counts(axes, verb, cells, series, what=shown, new=new, fold=fold)
