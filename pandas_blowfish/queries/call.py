@@ -174,10 +174,10 @@ class _CallReader(TextReader):
     def _call(self, node: ast.expr) -> Call:
         steps: list[Step] = []
         while True:
-            if not isinstance(node, ast.Call):
-                raise self.refuse(node, "not a call", f"end with one of {', '.join(VERBS)}, in parentheses.")
             if len(steps) > MAX_STEPS:
                 raise self.refuse(node, f"more than {MAX_STEPS} steps", "join the filters by `and`.")
+            if not isinstance(node, ast.Call):
+                raise self.refuse(node, "not a call", f"end with one of {', '.join(VERBS)}, in parentheses.")
             named = node.func
             if not isinstance(named, (ast.Name, ast.Attribute)):
                 raise self.refuse(named, "not the name of a verb", f"use one of {', '.join(VERBS)}.")
@@ -186,7 +186,7 @@ class _CallReader(TextReader):
             if isinstance(named, ast.Name) or _is_prefix(named.value):
                 return Call(tuple(reversed(steps)))
             node = named.value
-            while isinstance(node, (ast.Subscript, ast.List)):
+            while isinstance(node, (ast.Subscript, ast.List)) and len(steps) <= MAX_STEPS:
                 steps.append(self._selection(node))
                 if isinstance(node, ast.List) or _is_prefix(node.value):
                     return Call(tuple(reversed(steps)))

@@ -130,6 +130,7 @@ def test_columns_in_brackets_are_read(text):
         ("groupby('sex')[1:2].mean()", "not a literal"),
         ("groupby('sex')['age']", "not a call"),
         ("groupby('sex').hist()", "of no column"),
+        ("df.blowfish" + "['age']" * 150 + ".hist()", "more than 100 steps"),
     ],
 )
 def test_other_brackets_are_refused(text, said):

@@ -173,6 +173,7 @@ def test_a_wide_release_is_read_like_a_long_one(df, tmp_path):
     pd.testing.assert_frame_equal(df.ledger.answer(_dataset(df), "table"), table)
     page = df.report(tmp_path / "r.html", releases=table).read_text()
     assert "numbers are those that the ledger keeps" in page
+    assert table.blowfish.hist()["count"].tolist() == table["count"].to_numpy().ravel().tolist()
     with pytest.raises(FrameError, match="columns are not"):
         table.drop(columns=[("std", "x")]).blowfish.interval()
     with pytest.raises(FrameError, match="no column 'count'"):
@@ -207,7 +208,9 @@ def test_every_release_is_kept_saved_drawn_and_verified(df, ask, tmp_path, reque
     df.ledger.verify(released.blowfish.receipt)
     for suffix in ("csv", "parquet"):
         bf.save(released, tmp_path / f"t.{suffix}")
-        pd.testing.assert_frame_equal(bf.load(tmp_path / f"t.{suffix}"), released)
+        again = bf.load(tmp_path / f"t.{suffix}")
+        pd.testing.assert_frame_equal(again, released)
+        pd.testing.assert_frame_equal(again.blowfish.interval(), released.blowfish.interval())
     assert released.blowfish.plot() is not None
     assert len(released.blowfish.interval()) == len(released)
 
