@@ -5,8 +5,6 @@ Reads arguments and delegates: no maths, no state. `Verbs` declares what protect
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +24,7 @@ from typing import (
 
 import pandas as pd
 
+from pandas_blowfish.arguments import check_call, check_free_call
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.pools import Pool
@@ -39,6 +38,7 @@ from pandas_blowfish.errors import (
     WrongRoleError,
 )
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
+from pandas_blowfish.pandas_names import name_error
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames import free
@@ -53,7 +53,7 @@ from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
-from pandas_blowfish.verbs import Verbs, call_error, check_call, specialise
+from pandas_blowfish.verbs import Verbs, specialise
 
 TAKEN = (
     "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
@@ -102,8 +102,13 @@ class BlowfishAccessor:
             if name == "protect":
                 problem, fix = REFUSED[self._kind]
                 raise WrongRoleError(problem, fix=fix)
-            what = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(what, name=name, obj=self)
+            raise name_error(self, name, self._kind)
+
+        def __getitem__(self, columns: Any) -> Any:
+            """Say which role the frame has: columns of protected rows are selected."""
+            raise NotProtectedError(self._kind, self._fix)
+
+        __iter__ = None
 
     def __repr__(self) -> str:
         return frame_text(self._frame.attrs.get("blowfish"), self._scope)
@@ -195,6 +200,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
     """
 
     _kind = "protected"
+    __getitem__ = Verbs.__getitem__
 
     def __init__(self, table: Any, scope: Scope | None = None) -> None:
         if not isinstance(table, Frame) or not isinstance(table.attrs.get("blowfish"), Mapping):
@@ -228,6 +234,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         """Return the table as it was given: its rows are private."""
         return self._frame if isinstance(self._frame, pd.DataFrame) else self._frame.native
 
+    @check_call
     def report(self, path: Any, *, releases: Any = ()) -> Path:
         """Write one page for the privacy officer: the promise, the budget, every release, the ledger checked.
 
@@ -253,6 +260,9 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
     def _narrow(self, step: str, *given: Any) -> Self:
         return type(self)(self._frame, getattr(self._scope, step)(self.policy, *given))
 
+    def _expects_column(self, first: Any) -> bool:
+        return self._scope.selected is None or self._scope.expects_column(self.policy, first)
+
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
         if verb == "kmeans":
             require_clusters()
@@ -266,7 +276,7 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         stated: dict[str, Any] = {"post": given["post"], "name": given["name"]}
         if isinstance(plan, WeakerPlan):
             return answer_weaker(plan, self._frame, source, **stated)
-        stated |= {"build": VERBS[verb].frame, "shapes": VERBS[verb].shapes}
+        stated |= {"build": VERBS[verb].build, "shapes": VERBS[verb].shapes}
         return answer(plan, self._frame, source, **stated)
 
 
@@ -277,26 +287,6 @@ class ProtectedFrame(Protected, Rows[pd.DataFrame]):
 def _public_rows(source: Opened) -> int | None:
     rows: int | None = source.dataset.binding["rows"] if source.policy.rows_public else None
     return rows
-
-
-def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFrame]:
-    """Refuse by its role, in a question to a release, what only a new release can be told."""
-    signature = inspect.signature(question)
-
-    @functools.wraps(question)
-    def asked(*given: Given.args, **named: Given.kwargs) -> pd.DataFrame:
-        try:
-            signature.bind(*given, **named)
-        except TypeError as error:
-            if "epsilon" in named or (given[1:] and not named):
-                raise NotProtectedError("release") from None
-            if named.keys() & {"strategy", "post", "name"}:
-                problem = "an earlier release is asked, nothing is measured"
-                raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
-            raise call_error(question.__name__, signature, named, error) from None
-        return question(*given, **named)
-
-    return asked
 
 
 class ReleasedFrame(BlowfishAccessor):
@@ -318,7 +308,7 @@ class ReleasedFrame(BlowfishAccessor):
         """Return the receipt of a released frame."""
         return receipt_of(self._frame)
 
-    @_free
+    @check_free_call
     def hist(self, *, bins: Bins | None = None) -> pd.DataFrame:
         """Return the counts that a released `cumhist` or `hist` determines, free.
 
@@ -328,12 +318,12 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free.hist_again(self._frame, bins)
 
-    @_free
+    @check_free_call
     def cumhist(self) -> pd.DataFrame:
         """Return the cumulative counts, with `cdf`, that a released `hist` determines, free."""
         return free.cumhist_again(self._frame)
 
-    @_free
+    @check_free_call
     def quantile(self, q: Shares = 0.5, *, interpolation: Inside = "linear") -> pd.DataFrame:
         """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
 
@@ -343,7 +333,7 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free.quantile_again(self._frame, q, interpolation)
 
-    @_free
+    @check_free_call
     def range(self, bounds: Bounds) -> pd.DataFrame:
         """Return the counts of ranges that a released `cumhist` or `hist` determines, free.
 
@@ -353,6 +343,7 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free.range_again(self._frame, bounds)
 
+    @check_call
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
 
@@ -361,6 +352,7 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return interval(self._frame, level)
 
+    @check_call
     def assign(self, frame: pd.DataFrame) -> pd.Series[Any]:
         """Return for each row of a frame the number of the nearest centre of a released `kmeans`, free.
 
@@ -375,6 +367,7 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return assign(self._frame, frame)
 
+    @check_call
     def plot(self, *, ax: Any = None, level: Number = 0.95, columns: Columns | None = None) -> Any:
         """Draw a released frame: error bars, bands of cumulative counts, heat maps of two columns, clusters.
 

@@ -217,6 +217,14 @@ class NotReleasedError(WrongRoleError):
         super().__init__(protected if kind == "protected" else "this frame carries no receipt", fix=fix)
 
 
+class UnknownVerbError(BlowfishError, AttributeError):
+    """A view was asked for a name that it does not have, such as one that only pandas has."""
+
+    def __init__(self, name: str, what: str, fix: str = "") -> None:
+        self.name, self.fix = name, fix
+        super().__init__(_message(f"{what}.", fix=fix))
+
+
 class ReceiptError(FrameError):
     """The receipt of a release was edited, or does not fit the frame that carries it."""
 

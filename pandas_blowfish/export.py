@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_blowfish.arrangement import WIDE, lengthen, widen
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -23,7 +24,7 @@ from pandas_blowfish.errors import (
     ReceiptError,
 )
 from pandas_blowfish.label_text import layout, read_frame, restore_categories
-from pandas_blowfish.release import RECORD, Receipt, receipt_of
+from pandas_blowfish.release import RECORD, Receipt, facts_of, receipt_of
 from pandas_blowfish.spreadsheet import FORMULA, label_texts, unescape, write_csv
 from pandas_blowfish.table_set import Tables
 
@@ -50,7 +51,7 @@ def save(result: pd.DataFrame | Mapping[Any, pd.DataFrame], path: Any) -> list[P
         path: Where to; the ending chooses the form.
     """
     target = _target(path)
-    frames = [result] if isinstance(result, pd.DataFrame) else _frames(result)
+    frames = [lengthen(each) for each in ([result] if isinstance(result, pd.DataFrame) else _frames(result))]
     receipts = [_written(receipt_of(frame)) for frame in frames]  # before anything is written
     keys = [] if isinstance(result, pd.DataFrame) else list(result)
     if target.suffix == ".xlsx":
@@ -181,8 +182,8 @@ def _with_receipt(frame: pd.DataFrame, receipt: Any, source: Path) -> pd.DataFra
     if not isinstance(receipt, dict) or receipt.get("kind") != "release":
         raise DataFileError(f"{str(source)!r} holds no receipt", fix=UNSAVED)
     frame.attrs[RECORD] = receipt
-    receipt_of(frame)  # raises where it was edited
-    return frame
+    wide = facts_of(frame).get("layout") == WIDE  # raises where it was edited
+    return widen(frame) if wide else frame
 
 
 def files_of(target: Path, keys: Iterable[Any] = ()) -> list[Path]:

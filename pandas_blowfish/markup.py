@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 MOST = 160  # characters of one value that a view shows
 WIDTH = 20  # characters of a bar in a terminal
-WITH_ERRORS = ("count", "value", "size", "unshaped", "low", "high")  # columns that `std` is about
+WITH_ERRORS = (
+    "count",
+    "value",
+    "size",
+    "proportion",
+    "unshaped",
+    "low",
+    "high",
+)  # columns that `std` is about
 
 _LINE = "1px solid rgba(128,128,128,.45)"
 _CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0;white-space:normal"

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish import markup
+from pandas_blowfish.arrangement import lengthen, widen
 from pandas_blowfish.books.receipt import (
     OWN_UNITS,
     TECHNICAL,
@@ -36,6 +37,7 @@ from pandas_blowfish.plan.totals.solve import total_interval
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
 SIGNED = (False, "signed")  # what `post` is where counts may be negative
+SHARES = "shares"  # what `values_are` where counts are divided by totals
 UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
 INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
@@ -174,13 +176,57 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     """
     widest(level)  # refuses what is no probability, whatever the frame
     with reading():
-        facts = _usable(frame)
-        low, high = _ends(frame, facts, level)
-        if value_of(facts["verb"]) == "count":
-            low, high = _whole_ends(low, high)
-        bounds = pd.DataFrame({"low": low, "high": high}, index=frame.index)
+        release = lengthen(frame)
+        low, high = _answer_ends(release, level)
+        bounds = pd.DataFrame({"low": low, "high": high}, index=release.index)
+        bounds = bounds if release is frame else widen(bounds)
     bounds.attrs = dict(frame.attrs)  # so that release.join(release.blowfish.interval()) keeps its receipt
     return bounds
+
+
+def _answer_ends(frame: pd.DataFrame, level: Any) -> tuple[Any, Any]:
+    """Return low and high of each answer of a long frame."""
+    facts = facts_of(frame)
+    if facts.get("values_are") == SHARES:
+        return _share_ends(frame, facts, level)
+    facts = _usable(frame)
+    low, high = _ends(frame, facts, level)
+    return _whole_ends(low, high) if value_of(facts["verb"]) == "count" else (low, high)
+
+
+def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high of shares: ends of the count divided by those of its total.
+
+    Proof note:
+        Requires: counts and totals as `_shares` wrote them; a total of error 0 is exact.
+        Ensures:  P(low <= true share <= high) >= level for each row.
+        Because:  of a noisy total both intervals hold with probability 1 - (1 - level) / 2, so both together
+                  with `level`; x / t rises with x and falls with t, and a share lies between 0 and 1.
+        Checked:  tests/queries/test_value_counts.py::test_intervals_of_shares_cover
+    """
+    names = list(facts["share_levels"])
+    levels = [frame.index.get_level_values(name) for name in names]
+    labels = list(zip(*levels, strict=True)) if names else [()] * len(frame)
+    stated = [facts["share_totals"][label_text(label)].split() for label in labels]
+    totals, errors = (np.array([float(pair[side]) for pair in stated]) for side in (0, 1))
+    share = frame[UNSHAPED if UNSHAPED in frame else "proportion"].to_numpy(dtype=float)
+    std = frame["std"].to_numpy(dtype=float) * totals - np.abs(share) * errors
+    counts = {"count": share * totals, "std": np.where(std > 1e-6, std, 0.0), UNSHAPED: share * totals}
+    known = np.isfinite(share)
+    inner = pd.DataFrame(counts, index=frame.index)[known]
+    inner.attrs[RECORD] = write_receipt({**facts, "values_are": "counts"})
+    sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
+    low, high = np.zeros(len(frame)), np.ones(len(frame))
+    low[known], high[known] = _answer_ends(inner, sure)
+    spread = float(widest(sure)) * errors * _rounding(facts) + (errors > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below, above = low / (totals + spread), high / (totals - spread)
+    least = 0.0 if facts["post"] not in SIGNED else -np.inf
+    most = 1.0 if facts["post"] not in SIGNED else np.inf
+    sure_total = known & (totals > spread)
+    return np.where(sure_total, np.clip(below, least, most), least), np.where(
+        sure_total, np.clip(above, least, most), most
+    )
 
 
 def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -203,8 +249,10 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     return _bounds(facts, unshaped_of(frame, facts), std, level)
 
 
-def value_of(verb: Any) -> str:
+def value_of(verb: Any, values_are: Any = None) -> str:
     """Return the column that holds the answers of a verb."""
+    if values_are == SHARES:
+        return "proportion"
     return {**dict.fromkeys(("quantile", *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
 
 
@@ -304,8 +352,7 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     terms, one = _terms(facts), variance(scale)
     if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-    spread = widest(level) * std * rounding + 1
+    spread = widest(level) * std * _rounding(facts) + 1
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:
@@ -316,6 +363,12 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         if exactly is not None:
             spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
     return spread
+
+
+def _rounding(facts: Facts) -> float:
+    """Return how much wider the law of rounded noise is than its standard error says."""
+    finest = Fraction(facts["smallest_scale"])
+    return math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
 
 
 def label_text(label: Any) -> str:

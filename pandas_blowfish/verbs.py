@@ -8,23 +8,21 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from pandas_blowfish.arguments import check_call
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.errors import ArgumentTypeError
+from pandas_blowfish.pandas_names import name_error
+from pandas_blowfish.pandas_verbs import Answer, Answers, PandasVerbs
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
-Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
-Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
 Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
-Given = ParamSpec("Given")
-Back = TypeVar("Back")
 
 
-class Verbs(ABC, Generic[Answer, Answers]):
+class Verbs(PandasVerbs[Answer, Answers]):
     """What can be asked about rows: of a protected frame, which answers, or of `plan`, which only plans.
 
     On `plan` epsilon is 1 unless stated, `post` and `name` change nothing, and what comes back is a `Plan`
@@ -32,13 +30,30 @@ class Verbs(ABC, Generic[Answer, Answers]):
     """
 
     @abstractmethod
-    def _ask(self, verb: str, given: dict[str, Any]) -> Answer:
-        """Answer a verb, or plan it; `given` holds its arguments, and this object, by name."""
+    def _narrow(self, step: str, *given: Any) -> Self:
+        """Return the same verbs about fewer rows, or by group, or about some columns."""
 
     @abstractmethod
-    def _narrow(self, step: str, *given: Any) -> Self:
-        """Return the same verbs about fewer rows, or by group."""
+    def _expects_column(self, first: Any) -> bool:
+        """Return whether the first argument of a verb names its columns, or whether these are selected."""
 
+    __iter__ = None  # columns are selected by name, not listed
+
+    def __getitem__(self, columns: Columns) -> Self:
+        """Select columns: the verbs that follow are about these and need not name them.
+
+        Args:
+            columns: A column, as in `df.blowfish["age"].mean(epsilon=0.1)`, or a list of them.
+        """
+        return self._narrow("select", columns)
+
+    if not TYPE_CHECKING:  # to a type checker there is nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what to use here instead of a name of pandas, or which verb was meant."""
+            raise name_error(self, name)
+
+    @check_call
     def where(self, expression: str) -> Self:
         """Ask the verbs that follow about the rows that satisfy an expression.
 
@@ -50,9 +65,10 @@ class Verbs(ABC, Generic[Answer, Answers]):
                 constants lie on cell edges, instants are read in the column's time zone; a missing value
                 satisfies nothing. Chained ones all hold.
         """
-        caller = sys._getframe(1)
+        caller = sys._getframe(2)  # beyond the check of the call
         return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
 
+    @check_call
     def groupby(self, columns: Columns) -> Self:
         """Ask the verbs that follow once for each combination of some columns' values, in one release.
 
@@ -63,7 +79,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def hist(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         bins: Bins | None = None,
@@ -100,7 +116,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def cumhist(
         self,
-        column: str,
+        column: str | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -126,7 +142,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def quantile(
         self,
-        column: str,
+        column: str | Shares | None = None,
         q: Shares = 0.5,
         *,
         epsilon: Epsilon,
@@ -156,8 +172,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def range(
         self,
-        columns: Columns,
-        bounds: Bounds,
+        columns: Columns | Bounds | None = None,
+        bounds: Bounds | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -185,7 +201,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
     @overload
     def marginal(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         order: None = None,
@@ -197,7 +213,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
     @overload
     def marginal(
         self,
-        columns: Columns | Sequence[Columns],
+        columns: Columns | Sequence[Columns] | None = None,
         *,
         epsilon: Epsilon,
         order: int | None = None,
@@ -208,7 +224,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def marginal(
         self,
-        columns: Columns | Sequence[Columns],
+        columns: Columns | Sequence[Columns] | None = None,
         *,
         epsilon: Epsilon,
         order: int | None = None,
@@ -234,7 +250,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
     def workload(
         self,
         matrix: Any,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -293,7 +309,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def sum(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -322,7 +338,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def mean(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -350,7 +366,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def logsum(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -378,7 +394,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def geomean(
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -407,8 +423,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
     def kmeans(
         self,
-        columns: Columns,
-        k: int,
+        columns: Columns | int | None = None,
+        k: int | None = None,
         *,
         epsilon: Epsilon,
         strategy: Strategy = "auto",
@@ -452,45 +468,29 @@ def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], 
     returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
 
     def specialised(owner: Asked) -> Asked:
-        for name, verb in list(vars(Verbs).items()):
-            if name.startswith("_") or not isinstance(verb, FunctionType) or not verb.__kwdefaults__:
+        for name, verb in inspect.getmembers(Verbs, inspect.isfunction):
+            if name.startswith("_") or not verb.__kwdefaults__:
                 continue
             made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
             made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
             made.__kwdefaults__ = verb.__kwdefaults__ | defaults
             made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
-            setattr(owner, name, check_call(made))
+            setattr(owner, name, _shift(check_call(made)))
         return owner
 
     return specialised
 
 
-def check_call(verb: Callable[Given, Back]) -> Callable[Given, Back]:
-    """Return a method whose wrong arguments are a typed error: the verb, what it takes, what was meant."""
-    signature = inspect.signature(verb)
+def _shift(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a verb whose first argument, where columns are selected, is the one after its column."""
+    taken = list(inspect.signature(verb).parameters.values())
+    places = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
+    if places < 3 or taken[1].name not in ("column", "columns"):  # itself, its column, one more
+        return verb
 
     @functools.wraps(verb)
-    def asked(*given: Given.args, **named: Given.kwargs) -> Back:
-        try:
-            signature.bind(*given, **named)
-        except TypeError as error:
-            raise call_error(verb.__name__, signature, named, error) from None
-        return verb(*given, **named)
+    def asked(self: Any, *given: Any, **named: Any) -> Any:
+        selected = 0 < len(given) < places - 1 and not self._expects_column(given[0])
+        return verb(self, *([None] if selected else []), *given, **named)
 
     return asked
-
-
-def call_error(
-    verb: str, signature: inspect.Signature, named: Mapping[str, Any], error: TypeError
-) -> ArgumentTypeError:
-    """Return the error of a call that a signature does not take, naming the nearest argument it does."""
-    from difflib import get_close_matches
-
-    taken = [name for name in signature.parameters if name != "self"]
-    strange = [name for name in named if name not in taken]
-    problem, fix = str(error), "write arguments by name, such as epsilon=0.1."
-    if strange:
-        near = get_close_matches(strange[0], taken, n=1)
-        problem = f"got an unexpected keyword argument {strange[0]!r}"
-        fix = f"did you mean {near[0]}=?" if near else ""
-    return ArgumentTypeError(f"{verb}()", problem, allowed=", ".join(taken), fix=fix)

@@ -10,6 +10,7 @@ from pandas_blowfish.errors import (
     FrameError,
     NotProtectedError,
     NotReleasedError,
+    UnknownVerbError,
     WrongRoleError,
 )
 
@@ -78,7 +79,7 @@ def test_plain_frames_are_refused():
 
 
 VERBS = {"hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "logsum"}
-VERBS |= {"geomean", "kmeans", "where", "groupby"}
+VERBS |= {"geomean", "kmeans", "where", "groupby", "value_counts", "size", "median", "crosstab"}
 ROWS = {"protect"}
 PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
 RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}
@@ -113,7 +114,7 @@ def test_completion_shows_what_can_be_called():
         ("released", "budget", NotProtectedError, "this frame is a release, not protected rows."),
         ("released", "marginal", NotProtectedError, "ask the frame protect() returned."),
         ("released", "protect", WrongRoleError, "this frame is a release, not rows."),
-        ("plain", "histogram", AttributeError, "'UnprotectedFrame' object has no attribute 'histogram'"),
+        ("plain", "histogram", UnknownVerbError, "'UnprotectedFrame' object has no attribute 'histogram'"),
         ("protected", "_nothing", AttributeError, "'ProtectedFrame' object has no attribute '_nothing'"),
     ],
 )

@@ -18,7 +18,7 @@ from pandas_blowfish.types import Strategy
 from pandas_blowfish.verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
-VERBS += ["logsum", "geomean", "kmeans"]
+VERBS += ["logsum", "geomean", "kmeans", "value_counts", "size", "median", "crosstab"]
 SCRIPT = """
 import pandas as pd
 import pandas_blowfish as bf
@@ -31,6 +31,12 @@ reveal_type(df.marginal(["sex", "region", "age"], order=2, epsilon=0.1))
 reveal_type(df.range(["age", "income"], [((0, 17), (0, None))], epsilon=1))
 reveal_type(df.kmeans(["age", "income"], 3, epsilon=1, scale={"age": 2}))
 reveal_type(df.where("age > 3").groupby("sex"))
+reveal_type(df.groupby("sex")["income"])
+reveal_type(df[["age", "income"]].mean(epsilon=1))
+reveal_type(df["age"].range([(0, 17)], epsilon=1))
+reveal_type(df["age"].quantile([0.25, 0.75], epsilon=1))
+reveal_type(df.plan[["age", "income"]].kmeans(4))
+reveal_type(df.crosstab("sex", "disease", epsilon=1, normalize="index"))
 reveal_type(df.where("age > 3").plan.cumhist("age"))
 reveal_type(df.budget.remaining)
 reveal_type(df.protect(bf.datasets.patients_policy(), epsilon=1))
@@ -46,14 +52,17 @@ df.hist(3, epsilon=0.1)
 df.hist("age")
 df.where("age > 3").quantile("age", [0.5])
 df.sum("age")
+df[3].sum(epsilon=1)
+df["age"].value_counts()
 bf.protect(pd.DataFrame(), bf.datasets.patients_policy(), epsilon=1).hist("age")
 df.plan.hist("age", epsilon=[0.1])
 df.nothing
 """
-WRONG = 8  # last lines of the script, each an error
+WRONG = 10  # last lines of the script, each an error
 CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "editors"
 FRAME, TABLES = "DataFrame", "Tables"
-TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "AnyFrame", "Plan", "Fraction", FRAME]
+TYPES = [FRAME, FRAME, TABLES, TABLES, FRAME, FRAME, "AnyFrame", "AnyFrame", FRAME, FRAME, FRAME]
+TYPES += ["Plan", FRAME, "Plan", "Fraction", FRAME]
 TYPES += [FRAME, "Series[Any]", FRAME, FRAME, FRAME, "Plan", FRAME]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_blowfish import markup
+from pandas_blowfish.arrangement import lengthen
 from pandas_blowfish.books.balance import latest_charges
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.log import Entry
@@ -44,7 +45,7 @@ class Glance:
         policy: The promise, with the facts recorded since.
         budget: Total, spent, and why it is closed if it is.
         charges: The last ones, newest first.
-        scope: The filters and groups of the verbs to come.
+        scope: The filters, groups and selected columns of the verbs to come.
     """
 
     dataset: str
@@ -54,22 +55,13 @@ class Glance:
     charges: tuple[Entry, ...]
     scope: Scope
 
-    @property
-    def asked(self) -> dict[str, str]:
-        """Return the filters and groups in words."""
-        facts = self.scope.facts()
-        return {
-            **({"where": " and ".join(facts["where"])} if "where" in facts else {}),
-            **({"groupby": ", ".join(facts["groupby"])} if "groupby" in facts else {}),
-        }
-
     def text(self) -> str:
         """Return it for a terminal."""
         lines = [f"dataset {markup.one_line(self.dataset)!r} in ledger {self.location}"]
         bar = markup.text_bar(self.budget.spent, self.budget.total)
         lines.append(f"budget {bar} {markup.spent_text(self.budget.spent, self.budget.total)}")
         lines += [f"closed: {self.budget.closed}"] if self.budget.closed is not None else []
-        lines += [f"{key} {markup.one_line(value)}" for key, value in self.asked.items()]
+        lines += [f"{key} {markup.one_line(value)}" for key, value in self.scope.describe().items()]
         if self.charges:
             lines.append("last releases")
         for number, name, query, cost, time in map(_row, self.charges):
@@ -78,7 +70,7 @@ class Glance:
 
     def html(self) -> Html:
         """Return it for a notebook."""
-        facts = {"dataset": self.dataset, "ledger": self.location, **self.asked}
+        facts = {"dataset": self.dataset, "ledger": self.location, **self.scope.describe()}
         rows = [_row(entry) for entry in self.charges]
         last = markup.data_table(HEADER, rows, "Last releases") if rows else markup.note("No releases yet.")
         return markup.card(
@@ -145,7 +137,7 @@ def _numbers(release: pd.DataFrame) -> pd.DataFrame | None:
     """Return the first numbers of a release as text; None for a frame that was changed beyond reading."""
     try:
         facts_of(release)["verb"]
-        return markup.read_numbers(release.head(SHOWN).drop(columns=UNSHAPED, errors="ignore"))
+        return markup.read_numbers(lengthen(release).head(SHOWN).drop(columns=UNSHAPED, errors="ignore"))
     except _WRONG:
         return None
 

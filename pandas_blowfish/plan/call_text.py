@@ -30,6 +30,10 @@ def call_text(query: Mapping[str, Any], epsilon: Fraction, matrix: Any = None) -
         >>> call_text({"verb": "hist", "columns": ["sex"], "where": ["age > 17"]}, Fraction(1, 10))
         "where('age > 17').hist('sex', epsilon='1/10')"
     """
+    steps = [f"where({literal(text)})" for text in query.get("where", ())]
+    steps += [f"groupby({literal(query['groupby'])})"] if "groupby" in query else []
+    if "spelt" in query:
+        return ".".join([*steps, _spelt_text(query["spelt"], epsilon)])
     names = query["columns"]
     alone = len(names) == 1 and isinstance(names[0], str) and not query.get("by_column")
     inside = [literal(names[0] if alone else names)] if names else []
@@ -40,9 +44,28 @@ def call_text(query: Mapping[str, Any], epsilon: Fraction, matrix: Any = None) -
     if "bins" in stated:
         stated["bins"] = _mapped(stated["bins"])
     inside += [f"{key}={literal(value)}" for key, value in stated.items()]
-    steps = [f"where({literal(text)})" for text in query.get("where", ())]
-    steps += [f"groupby({literal(query['groupby'])})"] if "groupby" in query else []
     return ".".join([*steps, f"{query['verb']}({', '.join([*inside, f'epsilon={str(epsilon)!r}'])})"])
+
+
+def spell(verb: str, *given: Any, **named: Any) -> dict[str, Any]:
+    """Return how a question was asked where that is not by its own verb; what is None is left out.
+
+    A question keeps the verb that its frame is read by ("hist"), and this beside it ("value_counts").
+
+    Examples:
+        >>> query = {"verb": "quantile", "columns": ["age"], "q": [0.5], "spelt": spell("median", "age")}
+        >>> call_text(query, Fraction(1, 10))
+        "median('age', epsilon='1/10')"
+    """
+    stated = {key: value for key, value in named.items() if value is not None}
+    return {"verb": verb, "given": list(given), "named": stated}
+
+
+def _spelt_text(spelt: Mapping[str, Any], epsilon: Fraction) -> str:
+    inside = [*map(literal, spelt["given"])]
+    for key, value in spelt["named"].items():
+        inside.append(f"{key}={literal(_mapped(value) if key == 'bins' else value)}")
+    return f"{spelt['verb']}({', '.join([*inside, f'epsilon={str(epsilon)!r}'])})"
 
 
 def literal(value: Any) -> str:

@@ -21,6 +21,8 @@ from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
+SELECT = "__getitem__"  # the step of columns in brackets
+COLUMNS = ("columns", "column")  # what verbs call theirs
 SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may state its number of rows
 MAX_TEXT = 1_000_000
 MAX_STEPS = 100
@@ -32,7 +34,7 @@ Step = tuple[str, tuple[Any, ...], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Call:
-    """A query as steps: any number of `where` and `groupby`, then a verb.
+    """A query as steps: any number of `where`, `groupby` and columns in brackets, then a verb.
 
     Attributes:
         steps: For each step its name, its positional and its named arguments.
@@ -118,11 +120,11 @@ class Call:
             raise ArgumentError("rows", "not the public number of rows", fix="leave rows= out of the query.")
 
     def __str__(self) -> str:
-        text = []
+        text = ""
         for name, given, named in self.steps:
             inside = [*map(literal, given), *(f"{key}={literal(value)}" for key, value in named.items())]
-            text.append(f"{name}({', '.join(inside)})")
-        return ".".join(text)
+            text += f"[{inside[0]}]" if name == SELECT else f".{name}({', '.join(inside)})"
+        return text.removeprefix(".")
 
 
 def parse_call(text: Any) -> Call:
@@ -157,13 +159,25 @@ class _CallReader(TextReader):
         self.source, self.lines, self.shift = source, source.split("\n"), 0
 
     def call(self) -> Call:
-        steps: list[Step] = []
         node = self._tree()
+        found = self._call(node)
+        verb, given, named = found.steps[-1]
+        signature = inspect.signature(getattr(Planner, verb))
+        column = next((key for key in COLUMNS if key in signature.parameters), "")
+        stated = not column or column in signature.bind(None, *given, **named).arguments
+        if not stated and all(name != SELECT for name, *_ in found.steps):
+            raise self.refuse(
+                node, f"{verb}() of no column", f"{verb} takes {column}, or ['age'].{verb}(...)."
+            )
+        return found
+
+    def _call(self, node: ast.expr) -> Call:
+        steps: list[Step] = []
         while True:
-            if not isinstance(node, ast.Call):
-                raise self.refuse(node, "not a call", f"end with one of {', '.join(VERBS)}, in parentheses.")
             if len(steps) > MAX_STEPS:
                 raise self.refuse(node, f"more than {MAX_STEPS} steps", "join the filters by `and`.")
+            if not isinstance(node, ast.Call):
+                raise self.refuse(node, "not a call", f"end with one of {', '.join(VERBS)}, in parentheses.")
             named = node.func
             if not isinstance(named, (ast.Name, ast.Attribute)):
                 raise self.refuse(named, "not the name of a verb", f"use one of {', '.join(VERBS)}.")
@@ -172,6 +186,20 @@ class _CallReader(TextReader):
             if isinstance(named, ast.Name) or _is_prefix(named.value):
                 return Call(tuple(reversed(steps)))
             node = named.value
+            while isinstance(node, (ast.Subscript, ast.List)) and len(steps) <= MAX_STEPS:
+                steps.append(self._selection(node))
+                if isinstance(node, ast.List) or _is_prefix(node.value):
+                    return Call(tuple(reversed(steps)))
+                node = node.value
+
+    def _selection(self, node: ast.Subscript | ast.List) -> Step:
+        """Return the step of columns in brackets; at the beginning of a text these read as a list."""
+        if isinstance(node, ast.List) and len(node.elts) != 1:
+            raise self.refuse(node, "not a column in brackets", "['age'], or [['age', 'income']].")
+        inside = node.elts[0] if isinstance(node, ast.List) else node.slice
+        if isinstance(inside, ast.Tuple):
+            raise self.refuse(inside, "several columns", "write a list of them: [['age', 'income']].")
+        return SELECT, (self.literal(inside),), {}
 
     def _tree(self) -> ast.expr:
         """Return the expression that the text is; one on several lines needs no parentheses."""

@@ -12,18 +12,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish import markup
+from pandas_blowfish.arrangement import WIDE, widen
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.count import plan_count
+from pandas_blowfish.queries.count import plan_count, plan_size
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.hist import (
+    crosstab_frame,
+    plan_crosstab,
+    plan_hist,
+    plan_value_counts,
+    value_counts_frame,
+)
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
-from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
+from pandas_blowfish.queries.quantile import plan_median, plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
@@ -68,11 +75,19 @@ class Verb:
         plan: Plans it: takes the policy, then what the verb takes, and the scope.
         frame: Makes a frame, or several, of the plan, the solved answers and the receipt.
         shapes: What `post` may be besides True and False.
+        wide: Whether the last level of the frame's index is laid out as columns.
     """
 
     plan: Callable[..., Any]
     frame: Callable[..., Any] = count_frame
     shapes: tuple[str, ...] = ()
+    wide: bool = False
+
+    def build(self, plan: Plan, solved: Any, facts: dict[str, Any]) -> Any:
+        """Return the frame of some answers, laid out as the verb shows it."""
+        if not self.wide:
+            return self.frame(plan, solved, facts)
+        return widen(self.frame(plan, solved, {**facts, "layout": WIDE}))
 
 
 VERBS = {
@@ -88,6 +103,10 @@ VERBS = {
     "kmeans": Verb(plan_kmeans, kmeans_frame),
     "logsum": Verb(plan_logsum, total_frame),
     "geomean": Verb(plan_geomean, total_frame),
+    "value_counts": Verb(plan_value_counts, value_counts_frame),
+    "size": Verb(plan_size),
+    "median": Verb(plan_median, quantile_frame),
+    "crosstab": Verb(plan_crosstab, crosstab_frame, wide=True),
 }
 
 
@@ -100,10 +119,11 @@ def plan_verb(
         verb: Its name.
         given: Its arguments by name.
         policy: The promise.
-        scope: The filter and the groups.
+        scope: The filter, the groups and the selected columns.
         known: The number of rows, where it is public.
     """
     asked = {name: value for name, value in given.items() if name not in ("self", "post", "name")}
+    asked = scope.fill_columns(policy, verb, asked)
     if verb == "kmeans":
         asked["known"] = known
     elif "rows" in asked and asked["rows"] is None:
@@ -133,31 +153,44 @@ class Planner(Verbs[Plan, Plan]):
 
     if TYPE_CHECKING:  # as in Verbs but for epsilon=1, which no type can say of an inherited parameter
         # fmt: off
-        def hist(self, columns: Columns, *, epsilon: Epsilon = 1, bins: Bins | None = None,
+        def hist(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, bins: Bins | None = None,
                  strategy: Strategy = "auto", prior: Shares | Mapping[Any, Any] | None = None,
                  alpha: Epsilon | None = None, rows: int | None = None, post: bool = True,
                  name: str | None = None) -> Plan: ...
-        def cumhist(self, column: str, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
+        def cumhist(self, column: str | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                     post: bool = True, name: str | None = None) -> Plan: ...
-        def quantile(self, column: str, q: Shares = 0.5, *, epsilon: Epsilon = 1,
+        def quantile(self, column: str | Shares | None = None, q: Shares = 0.5, *, epsilon: Epsilon = 1,
                      interpolation: Inside = "linear", strategy: Strategy = "auto", post: bool = True,
                      name: str | None = None) -> Plan: ...
-        def range(self, columns: Columns, bounds: Bounds, *, epsilon: Epsilon = 1,
+        def range(self, columns: Columns | Bounds | None = None,
+                  bounds: Bounds | None = None, *, epsilon: Epsilon = 1,
                   strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
-        def marginal(self, columns: Columns | Sequence[Columns], *, epsilon: Epsilon = 1,
+        def marginal(self, columns: Columns | Sequence[Columns] | None = None, *, epsilon: Epsilon = 1,
                      order: int | None = None, strategy: Strategy = "auto", post: bool | str = True,
                      name: str | None = None) -> Plan: ...
-        def workload(self, matrix: Any, columns: Columns, *, epsilon: Epsilon = 1,
+        def workload(self, matrix: Any, columns: Columns | None = None, *, epsilon: Epsilon = 1,
                      strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         def count(self, *, epsilon: Epsilon = 1, units: bool = False, strategy: Strategy = "auto",
                   scenario: Scenario | None = None, rows: int | None = None, post: bool = True,
                   name: str | None = None) -> Plan: ...
-        def sum(self, columns: Columns, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
+        def sum(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                 rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
         mean = logsum = geomean = sum
-        def kmeans(self, columns: Columns, k: int, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
+        def kmeans(self, columns: Columns | int | None = None,
+                   k: int | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                    scale: bool | Mapping[str, Number] = True, rows: int | None = None, post: bool = True,
                    name: str | None = None) -> Plan: ...
+        def value_counts(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                         normalize: bool = False, sort: bool = True, ascending: bool = False,
+                         dropna: bool = True, bins: Bins | None = None, strategy: Strategy = "auto",
+                         post: bool = True, name: str | None = None) -> Plan: ...
+        def size(self, *, epsilon: Epsilon = 1, strategy: Strategy = "auto", post: bool = True,
+                 name: str | None = None) -> Plan: ...
+        def median(self, column: str | None = None, *, epsilon: Epsilon = 1, interpolation: Inside = "linear",
+                   strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
+        def crosstab(self, index: Columns, columns: Columns, *, epsilon: Epsilon = 1,
+                     normalize: bool | str = False, dropna: bool = True, bins: Bins | None = None,
+                     strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         # fmt: on
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
@@ -166,12 +199,15 @@ class Planner(Verbs[Plan, Plan]):
     def _narrow(self, step: str, *given: Any) -> Planner:
         return replace(self, scope=getattr(self.scope, step)(self.policy, *given))
 
+    def _expects_column(self, first: Any) -> bool:
+        return self.scope.expects_column(self.policy, first)
+
     def __repr__(self) -> str:
-        scope = f" {markup.one_line(self.scope.facts())}" if self.scope.facts() else ""
+        scope = f" {markup.one_line(self.scope.describe())}" if self.scope.describe() else ""
         return f"Planner({', '.join([*VERBS, 'where', 'groupby'])}){scope} for\n{self.policy!r}"
 
     def _repr_html_(self) -> str:
-        facts = {"verbs": ", ".join([*VERBS, "where", "groupby"]), **self.scope.facts()}
+        facts = {"verbs": ", ".join([*VERBS, "where", "groupby"]), **self.scope.describe()}
         shown = markup.fold("Policy", markup.Html(policy_html(self.policy)))
         return markup.card("Planner: what a query would cost", markup.facts_table(facts), shown)
 

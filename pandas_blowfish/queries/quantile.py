@@ -1,8 +1,9 @@
-"""quantile: the values below which given shares of the rows lie. Touches no row itself."""
+"""quantile, median: the values below which given shares of the rows lie. Touches no row itself."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
+from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import variance
@@ -42,6 +44,7 @@ def plan_quantile(
     interpolation: Any = "linear",
     strategy: str = "auto",
     scope: Scope | None = None,
+    spelt: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Return the plan of quantiles: that of the cumulative histogram they are read off."""
     name = one_column(column, "quantile")
@@ -50,7 +53,19 @@ def plan_quantile(
     query = {"verb": "quantile", "columns": [name], "q": shares, "strategy": chosen, **scope.facts()}
     if inside != INSIDE[0]:
         query["interpolation"] = inside
+    query |= {} if spelt is None else {"spelt": spelt}
     return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+
+
+def plan_median(
+    policy: Policy, column: Any, *, epsilon: Any, interpolation: Any, strategy: str, scope: Scope
+) -> Plan:
+    """Return the plan of the quantile 0.5; see `df.blowfish.median`."""
+    inside = inside_of(interpolation)
+    stated = {"interpolation": inside if inside != INSIDE[0] else None, "strategy": strategy}
+    spelt = spell("median", one_column(column, "median"), **stated)
+    asked: dict[str, Any] = {"epsilon": epsilon, "interpolation": interpolation, "strategy": strategy}
+    return plan_quantile(policy, column, 0.5, **asked, scope=scope, spelt=spelt)
 
 
 def shares_of(q: Any) -> list[float]:
@@ -87,7 +102,7 @@ def quantile_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     outer = plan.index.droplevel(-1)[:: len(inner)] if isinstance(plan.index, pd.MultiIndex) else None
     curves = curves_of(counts, errors, facts, shown=shown, rest=rest)
     inside = plan.query.get("interpolation", INSIDE[0])
-    return frame_of(curves, inner, outer, plan.query["q"], facts, inside)
+    return frame_of(curves, inner, outer, plan.query["q"], facts, inside, by_share="spelt" not in plan.query)
 
 
 def curves_of(
@@ -121,8 +136,10 @@ def frame_of(
     q: list[float],
     facts: Facts,
     inside: str = "linear",
+    *,
+    by_share: bool = True,
 ) -> pd.DataFrame:
-    """Return `value` and `std` by share, groups outermost."""
+    """Return `value` and `std` by share, groups outermost; `by_share` False leaves a single share out."""
     axis, shares = Axis.of(cells, facts.get("declared_ends")), np.array(q)
     values, std = quantiles(curves, axis, shares, inside)
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
@@ -130,6 +147,8 @@ def frame_of(
         pairs = groups.repeat(len(q)).to_frame(index=False)
         pairs["q"] = np.tile(q, len(groups))
         index = pd.MultiIndex.from_frame(pairs)
+    if not by_share:
+        index = pd.RangeIndex(1) if groups is None else groups
     facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
     if not np.isnan(curves.spread).any():
         facts["cell_bounds"] = write_bounds(curves, axis, shares, index)

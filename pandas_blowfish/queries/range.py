@@ -33,6 +33,8 @@ def plan_range(
     """Return the plan of ranges, or of boxes over several columns; see `df.blowfish.range`."""
     names = column_names(columns)
     spend, chosen = epsilon_of(epsilon), strategy_name(strategy)
+    if bounds is None:
+        raise ArgumentTypeError("bounds", "not given", allowed='[(low, high), ...] or "all"')
     bounds = list(bounds) if hasattr(bounds, "__next__") else bounds
     query: dict[str, Any] = {"verb": "range", "columns": names, "strategy": chosen, **scope.facts()}
     if len(names) == 1:

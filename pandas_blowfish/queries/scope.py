@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,7 +32,8 @@ def column_names(columns: Any) -> list[str]:
     if isinstance(columns, str):
         return [columns]
     if columns is None:
-        raise ArgumentTypeError("columns", "not given", allowed="a name or a list of names")
+        fix = 'hist("age", epsilon=0.1), or select it first: df.blowfish["age"].hist(epsilon=0.1)'
+        raise ArgumentTypeError("columns", "not given", allowed="a name or a list of names", fix=fix)
     if isinstance(columns, (pd.Index, np.ndarray)):
         columns = columns.tolist()
     if not isinstance(columns, Sequence) or not all(isinstance(column, str) for column in columns):
@@ -51,17 +52,26 @@ def strategy_name(strategy: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """Conditions that a row must satisfy, all of them, and the columns that answers are grouped by."""
+    """Conditions that a row must satisfy, all of them, columns that answers are grouped by, columns selected.
+
+    Attributes:
+        texts: The conditions as they were written.
+        conditions: The same, parsed.
+        groups: The columns grouped by, outermost first.
+        selected: What verbs that name no column are about: a name, a tuple of names, or None. It changes
+            no question, so records state the columns as if the verb had named them.
+    """
 
     texts: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     groups: tuple[str, ...] = ()
+    selected: str | tuple[str, ...] | None = None
 
     def where(self, policy: Policy, expression: Any, variables: Mapping[str, Any]) -> Scope:
         """Return the scope narrowed by an expression; chained ones must all hold."""
         condition = parse(expression, policy.domain, variables)
         text = _spell_out(expression, variables)
-        return Scope((*self.texts, text), (*self.conditions, condition), self.groups)
+        return replace(self, texts=(*self.texts, text), conditions=(*self.conditions, condition))
 
     def groupby(self, policy: Policy, columns: Any) -> Scope:
         """Return the scope grouped by columns too, outermost first."""
@@ -69,7 +79,48 @@ class Scope:
         policy.domain.select(names)
         if repeated := [name for name in names if name in self.groups]:
             raise ArgumentError("columns", f"already grouped by {', '.join(map(repr, repeated))}")
-        return Scope(self.texts, self.conditions, (*self.groups, *names))
+        rest = self.selected
+        if isinstance(rest, tuple):  # what is grouped by is no longer asked about, as in pandas
+            rest = tuple(name for name in rest if name not in names) or rest
+        return replace(self, groups=(*self.groups, *names), selected=rest)
+
+    def select(self, policy: Policy, columns: Any) -> Scope:
+        """Return the scope whose verbs are about some columns: of those selected before, if there are any."""
+        names = column_names(columns)
+        for name in names:
+            policy.domain[name]  # refuses what is not declared
+        before = None if self.selected is None else column_names(self.selected)
+        if before is not None and not set(names) <= set(before):
+            raise ArgumentError("columns", "not among those selected before", allowed=", ".join(before))
+        return replace(self, selected=columns if isinstance(columns, str) else tuple(names))
+
+    def expects_column(self, policy: Policy, first: Any) -> bool:
+        """Return whether the first argument of a verb is its column: it names some, or none is selected."""
+        if self.selected is None:
+            return True
+        try:
+            return set(column_names(first)) <= set(policy.domain.columns)
+        except ArgumentError:
+            return False
+
+    def fill_columns(self, policy: Policy, verb: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a verb with its columns filled in, or raise where others are selected."""
+        if self.selected is None:
+            return asked
+        own = self.selected if isinstance(self.selected, str) else list(self.selected)
+        key = next((key for key in ("columns", "column") if key in asked), None)
+        if key is None:
+            blank = [name for name in column_names(own) if policy.domain[name].nullable]
+            if verb == "count" and blank:
+                problem = f"counts rows, also those where {blank[0]!r} is missing"
+                raise ArgumentError("count()", problem, fix="select no column, or ask for value_counts.")
+            return asked
+        if asked[key] is None:
+            return {**asked, key: own}
+        if not self.expects_column(policy, asked[key]) or column_names(asked[key]) != column_names(own):
+            problem = f"{own!r} is selected, and the call names others"
+            raise ArgumentError(key, problem, fix="name the columns once: select them, or give them.")
+        return asked
 
     def tally(self, policy: Policy, columns: list[str], bins: Any) -> Tally:
         """Return the counts that a verb on some columns asks for in this scope."""
@@ -97,6 +148,15 @@ class Scope:
         if self.groups:
             out["groupby"] = list(self.groups)
         return out
+
+    def describe(self) -> dict[str, str]:
+        """Return the scope in words, for people: filters, groups, selected columns."""
+        named = column_names(self.selected) if self.selected is not None else []
+        return {
+            **({"where": " and ".join(self.texts)} if self.texts else {}),
+            **({"groupby": ", ".join(self.groups)} if self.groups else {}),
+            **({"selected": ", ".join(named)} if named else {}),
+        }
 
 
 def _spell_out(expression: str, variables: Mapping[str, Any]) -> str:

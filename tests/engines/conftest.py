@@ -79,6 +79,9 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "kmeans": lambda p: p.kmeans(["age", "income"], 3, epsilon=1),
     "where": lambda p: p.where("income >= 10000 and score < 0.5").groupby("sex").hist("city", epsilon=1),
     "workload": lambda p: p.workload(np.eye(2, dtype=int), "sex", epsilon=1),
+    "value_counts": lambda p: p.groupby("sex")["score"].value_counts(normalize=True, epsilon=1),
+    "median": lambda p: p.where("age >= 18")["age"].median(epsilon=1),
+    "crosstab": lambda p: p.crosstab("sex", "city", epsilon=1),
 }
 
 

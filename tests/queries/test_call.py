@@ -75,6 +75,16 @@ PLANS = {
         ["age", "income"], 2, scale={"age": 1, "income": 0.1}, rows=50
     ),
     "kmeans, as it is": PLAN.groupby("sex").kmeans(["age"], k=2, scale=False),
+    "value_counts": PLAN.value_counts("disease"),
+    "value_counts of bins": PLAN.groupby("sex")["age"].value_counts(
+        bins=[0, 18, 99], normalize=True, sort=False, ascending=True, dropna=False
+    ),
+    "value_counts of two": PLAN.value_counts(["sex", "disease"], bins={"disease": {"any": ["flu"]}}),
+    "size": PLAN.groupby("region").size(strategy="identity"),
+    "median itself": PLAN.median("age"),
+    "median, lower": PLAN.where("sex == 'F'")["age"].median(interpolation="lower", strategy="haar"),
+    "crosstab": PLAN.crosstab("sex", "disease", normalize=True),
+    "crosstab of three": PLAN.groupby("region").crosstab("sex", ["age", "disease"], bins={"age": 2}),
 }
 
 
@@ -93,9 +103,47 @@ def test_what_a_plan_prints_is_the_same_plan(case):
     assert str(parse_call(str(parse_call(plan.call)))) == str(parse_call(plan.call))
 
 
+SELECTED = {
+    "['age'].mean(epsilon=1)": "mean('age', epsilon=1)",
+    "df.blowfish['age'].range([(0, 17)], epsilon=1)": "range('age', [[0, 17]], epsilon=1)",
+    "groupby('sex')['income'].mean(epsilon=0.1)": "groupby('sex').mean('income', epsilon=0.1)",
+    "policy.plan[['age', 'income']].kmeans(4)": "kmeans(['age', 'income'], 4)",
+    "where('age > 3')[['age', 'income']]['age'].quantile(0.25)": "where('age > 3').quantile('age', 0.25)",
+    "[['sex', 'region']].value_counts()": "value_counts(['sex', 'region'])",
+}
+
+
+@pytest.mark.parametrize("text", SELECTED)
+def test_columns_in_brackets_are_read(text):
+    """Selected columns are the verb's own: the plan states the same call, whichever way it was asked."""
+    call = parse_call(text)
+
+    assert call.on(PLAN).call == parse_call(SELECTED[text]).on(PLAN).call
+    assert str(parse_call(str(call))) == str(call)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("['age', 'income'].hist()", "not a column in brackets"),
+        ("groupby('sex')['age', 'income'].mean()", "several columns"),
+        ("groupby('sex')[1:2].mean()", "not a literal"),
+        ("groupby('sex')['age']", "not a call"),
+        ("groupby('sex').hist()", "of no column"),
+        ("df.blowfish" + "['age']" * 150 + ".hist()", "more than 100 steps"),
+    ],
+)
+def test_other_brackets_are_refused(text, said):
+    """With the place and what to write."""
+    with pytest.raises(ArgumentError, match="query") as refused:
+        parse_call(text)
+
+    assert said in str(refused.value)
+
+
 def test_every_verb_is_among_them():
     """No verb is left out of the cases, or of the language."""
-    assert {plan.query["verb"] for plan in PLANS.values()} == set(VERBS)
+    assert {plan.query.get("spelt", plan.query)["verb"] for plan in PLANS.values()} == set(VERBS)
     assert all(hasattr(PLAN, verb) and hasattr(bf.Protected, verb) for verb in VERBS)
 
 

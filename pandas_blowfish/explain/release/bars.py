@@ -30,7 +30,14 @@ THIN = 4_000  # steps beyond which runs of cells are drawn from their least to t
 
 
 def draw_counts(
-    axes: Any, verb: str, cells: pd.Index[Any], series: list[Series], *, new: bool = False, fold: Fold = None
+    axes: Any,
+    verb: str,
+    cells: pd.Index[Any],
+    series: list[Series],
+    *,
+    what: str = "count",
+    new: bool = False,
+    fold: Fold = None,
 ) -> str:
     """Draw counts with error bars and return what the marks mean.
 
@@ -42,6 +49,7 @@ def draw_counts(
         verb: What was released; ranges lie on their side, cumulative counts are always steps.
         cells: The cells, named by their column.
         series: The answers, group by group.
+        what: What the answers are: "count", or "proportion".
         new: Whether the figure is ours, and may be made higher.
         fold: Returns the count of several cells of a series, and where it lies; None where nobody knows.
     """
@@ -51,10 +59,10 @@ def draw_counts(
         places = replace(places, labels=["rows"])
     if places.labels is not None and len(cells) > LISTED and verb not in ("range", "workload", "cumhist"):
         room = None if new else height_of(axes)
-        ordered = _ordered(cells)
+        ordered = is_ordered(cells)
         if not ordered or len(cells) * ROW < (72 * TALLEST - AROUND if room is None else room):
             asked: Any = {"ordered": ordered, "room": room, "fold": fold}
-            return draw_rows(axes, places.labels, series, label, "count", **asked)
+            return draw_rows(axes, places.labels, series, label, what, **asked)
     many = verb == "cumhist" or len(cells) * len(series) > MANY
     if verb == "workload":
         label = "query"
@@ -64,14 +72,14 @@ def draw_counts(
     drawn = series if by is None else [one.times(by) for one in series]
     first, sideways = not axes.has_data(), verb == "range" and not many
     along, across = (axes.yaxis, axes.xaxis) if sideways else (axes.xaxis, axes.yaxis)
-    claim(across, f"count per {unit} of {label}" if unit else "count")
+    claim(across, f"{what} per {unit} of {label}" if unit else what)
     note = _draw(axes, places, drawn, verb, many=many)
     share = 0.8 if len(series) > 1 else 1.0
     write_units(along, places, label, many=verb == "range" and many, share=share)
     write_counts(across)
     if first:
         if not many and len(series) == 1 and len(cells) <= (TOLD if by is None else 2 * TOLD):
-            _tell(axes, places, drawn[0], series[0], sideways=sideways)
+            _tell(axes, places, drawn[0], series[0], sideways=sideways, whole=what == "count")
         _limit(axes, places, drawn, sideways=sideways)
     return note
 
@@ -100,7 +108,7 @@ def _draw(axes: Any, places: Places, series: list[Series], verb: str, *, many: b
     return f"; {AT_BOUND}" if marked else ""
 
 
-def _ordered(cells: pd.Index[Any]) -> bool:
+def is_ordered(cells: pd.Index[Any]) -> bool:
     """Return whether cells have an order of their own: numbers, dates, bins, ordered categories."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return bool(cells.dtype.ordered)
@@ -143,11 +151,13 @@ def _bars(
     return mark_bounds(axes, x, y, one.sides, color, sideways=sideways)
 
 
-def _tell(axes: Any, places: Places, drawn: Series, one: Series, *, sideways: bool) -> None:
+def _tell(
+    axes: Any, places: Places, drawn: Series, one: Series, *, sideways: bool, whole: bool = True
+) -> None:
     """Write each count at the end of its bar, with its error, so that short error bars are seen too."""
     value, low, high = drawn.value, drawn.low, drawn.high
     ends = np.where(value < 0, *(np.where(np.isnan(x), value, x) for x in (low, high)))
-    text = [words_of(*each, whole=True) for each in zip(one.value, one.low, one.high, strict=True)]
+    text = [words_of(*each, whole=whole) for each in zip(one.value, one.low, one.high, strict=True)]
     if not sideways and _crowded(axes, places, one, text):
         text = [each.replace(" \N{PLUS-MINUS SIGN}", "\n\N{PLUS-MINUS SIGN}") for each in text]
     turned = not sideways and _crowded(axes, places, one, text)

@@ -55,7 +55,7 @@ def table_of(upright: pd.Index[Any], across: pd.Index[Any], *answers: Floats) ->
     return Table(pd.Index(inner, name=across.name), pd.Index(outer, name=upright.name), *found)
 
 
-def draw_heat(axes: Any, table: Table, note: str) -> str:
+def draw_heat(axes: Any, table: Table, note: str, *, what: str = "count") -> str:
     """Draw a table in colours with a bar that explains them; return the note, with what dots mean.
 
     Numbers and dates lie on the axes where they are, the least at the bottom; names are listed, the first on
@@ -68,14 +68,15 @@ def draw_heat(axes: Any, table: Table, note: str) -> str:
     (x, rows_x), (y, rows_y) = (edges_of(each) for each in (across, upright))
     value, block = _blocks(spread(table.value, rows_y, rows_x), x, y)
     least = min(float(np.nanmin(value)), 0.0)
-    drawn = draw_mesh(axes, *block[:2], value, None, vmin=least, vmax=max(float(np.nanmax(value)), least + 1))
+    most = max(float(np.nanmax(value)), least + (1 if what == "count" else 1e-9))
+    drawn = draw_mesh(axes, *block[:2], value, None, vmin=least, vmax=most)
     drawn.set_gid(GID)
     bar = axes.figure.colorbar(drawn, ax=axes, format=lambda count, _: f"{count:,.10g}")
     bar.outline.set_visible(False)
-    bar.set_label("count" if block[2] == 1 else f"count, mean of {block[2]:,} cells")
+    bar.set_label(what if block[2] == 1 else f"{what}, mean of {block[2]:,} cells")
     _write(axes, across, upright, table)
     holds = (table.low <= 0) & (table.high >= 0)
-    if cells <= TOLD and _tell(axes, drawn, (across, upright), table):
+    if cells <= TOLD and _tell(axes, drawn, (across, upright), table, whole=what == "count"):
         return note
     if holds.any() and cells <= DOTTED:
         down, right = np.nonzero(holds)
@@ -135,7 +136,7 @@ def _write(axes: Any, across: Places, upright: Places, table: Table) -> None:
         side.set_visible(False)
 
 
-def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table) -> bool:
+def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table, *, whole: bool = True) -> bool:
     """Write each count in its cell, and how wrong it is, if there is room, and return whether there was."""
     (across, upright), answers = places, (table.value, table.low, table.high)
     box, dots = axes.get_window_extent(), axes.figure.dpi / 72
@@ -144,7 +145,7 @@ def _tell(axes: Any, drawn: Any, places: tuple[Places, Places], table: Table) ->
         for each, size in ((across, box.width), (upright, box.height))
     ]
     where = np.argwhere(np.isfinite(table.value)).tolist()
-    text = [words_of(*(each[row, column] for each in answers), whole=True) for row, column in where]
+    text = [words_of(*(each[row, column] for each in answers), whole=whole) for row, column in where]
     if max(map(len, text)) * LETTER > room[0]:
         text = [re.sub(r" (?=\N{PLUS-MINUS SIGN}|to )", "\n", each) for each in text]
     longest = max(len(line) for each in text for line in each.split("\n"))

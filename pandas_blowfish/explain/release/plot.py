@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.arrangement import SORTED, lengthen, schema_order
 from pandas_blowfish.books.receipt import TOTALS, number_text, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats, Ints
@@ -21,7 +22,7 @@ from pandas_blowfish.explain.release.axis_labels import (
     plain,
     write_units,
 )
-from pandas_blowfish.explain.release.bars import MANY, TOLD, draw_counts
+from pandas_blowfish.explain.release.bars import MANY, TOLD, draw_counts, is_ordered
 from pandas_blowfish.explain.release.canvas import WIDE, axes_of, discard, entitle, legend_of, stretch
 from pandas_blowfish.explain.release.heat import draw_heat, table_of
 from pandas_blowfish.explain.release.map import draw_clusters
@@ -88,13 +89,16 @@ def draw_release(
     facts = facts_of(release)
     widest(level)  # refuses what is no probability
     with reading():
+        release = lengthen(release)
+        if facts.get("layout") == SORTED and is_ordered(release.index.get_level_values(-1)):
+            release = schema_order(release)  # along an axis of their own
         return _drawn(release, facts, axes, level, columns, new=new)
 
 
 def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: Any, *, new: bool) -> str:
     """Draw a release by the facts of its receipt and return the note."""
     verb = str(facts.get("verb"))
-    shown = value_of(verb)
+    shown = value_of(verb, facts.get("values_are"))
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
     crossed = _crossed(release, facts, verb)
@@ -118,9 +122,9 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
         table = table_of(rows, index.get_level_values(-1), values, low, high)
         if new:
             stretch(axes, ROW * len(table.upright))
-        return draw_heat(axes, table, note)
+        return draw_heat(axes, table, note, what=shown)
     parts = [np.flatnonzero(groups == number) for number in range(len(names))]
-    ends = None if shown == "count" else _declared(release, facts, verb, dates=dates)
+    ends = None if shown != "value" else _declared(release, facts, verb, dates=dates)
     series = [
         Series(
             *(name, codes[part], values[part], low[part], high[part]),
@@ -133,15 +137,17 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
         own = parts[number]
         return _together(release.iloc[own[np.isin(codes[own], cells)]], facts, level)
 
-    if verb == "quantile":
+    if verb == "quantile" and index.names[-1] == "q":
         note += draw_quantiles(axes, np.asarray(cells, dtype=float), series, _column(facts))
         write_units(axes.yaxis, Places(values, values, ticks, dates), _column(facts))
     elif shown == "value":
         own = list(cells if cells.name == "column" else facts.get("total_columns") or [])
-        column = str(own[0]) if len(own) == 1 else ""
-        note += draw_totals(axes, cells, series, verb, column=column, dates=dates, new=new)
+        column = str(own[0]) if len(own) == 1 else _column(facts) if verb == "quantile" else ""
+        asked = "median" if verb == "quantile" else verb
+        cells = pd.Index(["all rows"], name="") if cells.name is None else cells
+        note += draw_totals(axes, cells, series, asked, column=column, dates=dates, new=new)
     else:
-        note += draw_counts(axes, verb, cells, series, new=new, fold=fold)
+        note += draw_counts(axes, verb, cells, series, what=shown, new=new, fold=fold)
     if len(series) > 1 and not axes.child_axes:
         legend_of(axes, ", ".join(str(name) for name in index.names[:-1]), len(series))
     return note
@@ -277,5 +283,7 @@ def _bounds(release: pd.DataFrame, level: Any) -> tuple[Floats, Floats, str]:
 def _column(facts: Facts) -> str:
     """Return the column whose quantiles a receipt is about."""
     call = str(facts.get("query"))
-    asked = re.search(r"(?:hist|quantile)\((?:\[[^\]]*, |\[)?('[^']*'|\"[^\"]*\")\]?, ", call)
+    asked = re.search(
+        r"(?:hist|quantile|median|value_counts)\((?:\[[^\]]*, |\[)?('[^']*'|\"[^\"]*\")\]?, ", call
+    )
     return asked[1][1:-1] if asked else "value"

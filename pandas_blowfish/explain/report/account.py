@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_blowfish.arrangement import lengthen
 from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.errors import (
@@ -216,7 +217,7 @@ def read_releases(releases: Any) -> list[tuple[str, pd.DataFrame]]:
                 raise FrameError(
                     "a release has columns of the same name", fix="give it as a verb returned it."
                 )
-            found.append((_title(key), table))
+            found.append((_title(key), lengthen(table)))
     return found
 
 
@@ -306,8 +307,8 @@ def _kept(ledger: Ledger, dataset: str, line: Line, post: Any, ask: Callable[[],
     except BlowfishError as error:
         return (), _first(error)
     if isinstance(result, Mapping):
-        return tuple((_title(key), table) for key, table in result.items()), ""
-    return (("", result),), ""
+        return tuple((_title(key), lengthen(table)) for key, table in result.items()), ""
+    return (("", lengthen(result)),), ""
 
 
 def _with_given(release: Shown, own: list[tuple[str, pd.DataFrame, str, bool]]) -> Shown:

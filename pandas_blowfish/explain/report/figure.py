@@ -64,7 +64,7 @@ def figure_of(release: pd.DataFrame, key: str) -> Html:
 def describe_picture(release: pd.DataFrame) -> str:
     """Return what a picture of a release shows, for those who do not see it."""
     receipt = receipt_of(release)
-    value = release[value_of(receipt.get("verb"))]
+    value = release[value_of(receipt.get("verb"), receipt.get("values_are"))]
     many = f"{len(value):,} answer{'s' * (len(value) != 1)}"
     asked = one_line(receipt.get("query"), 120)
     if not pd.api.types.is_numeric_dtype(value.dtype) or not np.isfinite(value).any():

@@ -52,7 +52,8 @@ def numbers_table(release: pd.DataFrame, receipt: Receipt, title: str) -> Html:
     if "low" not in head.columns:
         return table
     verb = str(receipt.get("verb"))
-    text = f"std is the standard error of {value_of(verb)}; low to high {HOLDS.get(verb, HELD)}."
+    value = value_of(verb, receipt.get("values_are"))
+    text = f"std is the standard error of {value}; low to high {HOLDS.get(verb, HELD)}."
     return join(element("p", text, class_="faint"), table)
 
 

@@ -194,8 +194,10 @@ def _known(plan: Plan, rows: int) -> dict[str, Any]:
         return {"rows": int(rows) if plan.policy.rows_public else None}
     if plan.query["verb"] not in ("hist", "cumhist", "quantile"):
         return {}
+    shares = "normalize" in plan.query.get("spelt", {"named": ()})["named"]
+    stated = {"rows": int(rows)} if shares and plan.policy.rows_public else {}
     inner = plan.domain[str(plan.index.names[-1])]
     if not isinstance(inner, Grid) or inner.single:
-        return {}
+        return stated
     ends = (inner.low, inner.high)
-    return {"declared_ends": [float(end) if inner.kind == "float" else int(end) for end in ends]}
+    return stated | {"declared_ends": [float(end) if inner.kind == "float" else int(end) for end in ends]}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_blowfish.arrangement import SORTED, lengthen, schema_order
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
@@ -19,7 +20,15 @@ from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.ordered_column import listed_bounds
 from pandas_blowfish.queries.quantile import RISING, curves_of, frame_of, inside_of, shares_of
-from pandas_blowfish.release import Facts, count_columns, facts_of, is_shifted, unshaped_of, with_receipt
+from pandas_blowfish.release import (
+    SHARES,
+    Facts,
+    count_columns,
+    facts_of,
+    is_shifted,
+    unshaped_of,
+    with_receipt,
+)
 
 Ints = NDArray[np.int64]
 MOST_SAID = 50  # ranges that a receipt spells out
@@ -79,6 +88,10 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     facts = facts_of(release)
     if facts.get("verb") not in ("hist", "cumhist"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")
+    if facts.get("values_are") == SHARES:
+        raise FrameError("these are shares of counts", fix="release the counts, without normalize=True.")
+    release = lengthen(release)
+    release = schema_order(release) if facts.get("layout") == SORTED else release
     if len(release) != facts.get("answers") or not {"count", "std"} <= set(release.columns):
         raise FrameError("rows or columns are not as they were released", fix="ask the release itself.")
     index = release.index
