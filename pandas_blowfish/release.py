@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import (
     OWN_UNITS,
+    RANKS,
     TECHNICAL,
     TOTALS,
     read_receipt,
@@ -46,7 +47,7 @@ PARTS = {  # of a receipt, as its views group them
     "cost": ("epsilon", "spent", "remaining"),
     "noise": (
         *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
-        *("typical_error", "std_low", "std_high", "post", "values_are"),
+        *("typical_error", "std_low", "std_high", "post", "values_are", "accuracy", "chosen"),
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),
@@ -152,7 +153,8 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
-    exact are covered with this probability over both kinds of answers. Quantiles have the whole cells that
+    exact are covered with this probability over both kinds of answers. Counts of a `mode` or `top` were chosen
+    for being large: theirs are so wide that those of all candidates of a group hold at once. Quantiles have the whole cells that
     the noisy counts leave possible (`cell_bounds`), at the next of ten levels from 0.5 to 0.9999 that their
     receipt states, beyond it all cells. There is one exception. Sizes of a `kmeans` are about the noise in
     the bins of a cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or
@@ -175,6 +177,8 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     widest(level)  # refuses what is no probability, whatever the frame
     with reading():
         facts = _usable(frame)
+        if facts["verb"] in RANKS:
+            level = 1 - (1 - exact(level, "level")) / max(facts["candidates"], 1)
         low, high = _ends(frame, facts, level)
         if value_of(facts["verb"]) == "count":
             low, high = _whole_ends(low, high)
@@ -214,6 +218,9 @@ def _usable(frame: pd.DataFrame) -> Facts:
     if not set(INTERVAL_FACTS) <= set(facts):
         raise NotReleasedError()
     require_parts(facts, ("verb", "strategy", "scale", "smallest_scale", "post"))
+    if facts["verb"] in RANKS and "count" not in frame.columns:
+        what = f"values were released, and no counts: {facts.get('accuracy')}"
+        raise FrameError(what, fix='release top(..., strategy="counts"), or a hist.')
     for column in (value_of(facts.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(

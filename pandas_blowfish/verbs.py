@@ -5,23 +5,19 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.errors import ArgumentTypeError
+from pandas_blowfish.call_check import check_call
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
 Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
 Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
 Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
-Given = ParamSpec("Given")
-Back = TypeVar("Back")
 
 
 class Verbs(ABC, Generic[Answer, Answers]):
@@ -443,12 +439,51 @@ class Verbs(ABC, Generic[Answer, Answers]):
         """
         return self._ask("kmeans", locals())
 
+    def mode(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        dropna: bool = True,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the most frequent value of a column, or combination of values of several; see `top`."""
+        return self._ask("mode", locals())
+
+    def top(
+        self,
+        k: int,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        dropna: bool = True,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the k most frequent values of a column, or combinations of values of several.
+
+        Args:
+            k: How many, in each group.
+            columns: A column, or a list of them.
+            epsilon: What the release may cost.
+            dropna: True to leave rows out in which a column is missing.
+            strategy: "select" releases picks and no count; "counts" every value's count with noise, the
+                largest of which are listed; "auto" what misses fewer rows: "select" for one value.
+            post: True for counts that are not negative.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by `rank` (groups outermost) with the values by column; by "counts" also `count`, `std`,
+            `unshaped`. The receipt's `accuracy` states how far off they may be.
+        """
+        return self._ask("top", locals())
+
 
 def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
-    """Return the decorator of a class that has its own `Answer`, `Answers` and defaults of the verbs.
-
-    `help`, `inspect.signature` and errors then show what this class returns, and which arguments it needs.
-    """
+    """Return the decorator of a class with an `Answer`, `Answers` and defaults of its own, as `help` shows."""
     returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
 
     def specialised(owner: Asked) -> Asked:
@@ -463,34 +498,3 @@ def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], 
         return owner
 
     return specialised
-
-
-def check_call(verb: Callable[Given, Back]) -> Callable[Given, Back]:
-    """Return a method whose wrong arguments are a typed error: the verb, what it takes, what was meant."""
-    signature = inspect.signature(verb)
-
-    @functools.wraps(verb)
-    def asked(*given: Given.args, **named: Given.kwargs) -> Back:
-        try:
-            signature.bind(*given, **named)
-        except TypeError as error:
-            raise call_error(verb.__name__, signature, named, error) from None
-        return verb(*given, **named)
-
-    return asked
-
-
-def call_error(
-    verb: str, signature: inspect.Signature, named: Mapping[str, Any], error: TypeError
-) -> ArgumentTypeError:
-    """Return the error of a call that a signature does not take, naming the nearest argument it does."""
-    from difflib import get_close_matches
-
-    taken = [name for name in signature.parameters if name != "self"]
-    strange = [name for name in named if name not in taken]
-    problem, fix = str(error), "write arguments by name, such as epsilon=0.1."
-    if strange:
-        near = get_close_matches(strange[0], taken, n=1)
-        problem = f"got an unexpected keyword argument {strange[0]!r}"
-        fix = f"did you mean {near[0]}=?" if near else ""
-    return ArgumentTypeError(f"{verb}()", problem, allowed=", ".join(taken), fix=fix)

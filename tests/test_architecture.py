@@ -33,12 +33,12 @@ MAY_IMPORT = {
     "label_text": {"books", "spreadsheet"},
     "export": {"release", "spreadsheet", "label_text", "table_set"},
     "datasets": {"policy"},
-    "verbs": {"beyond"},
+    "verbs": {"beyond", "call_check"},
     "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "table_set", "verbs"},
     "testing": {"kernel"},
     "explain": BELOW_PLAN | {"plan", "beyond", "books", "queries", "release", "spreadsheet"},
     "accessor": {"policy", "plan", "beyond", "count", "books", "queries", "release", "table_set", "explain"}
-    | {"verbs"},
+    | {"verbs", "call_check"},
     "polars": {"accessor"},
     "dask": {"accessor"},
     "report": {"policy", "books", "queries", "explain", "release", "accessor"},
@@ -269,7 +269,7 @@ def test_no_module_names_differ_by_an_ending_only():
 def _families() -> dict[str, str]:
     """Return the family of each question and strategy, by the name of its class."""
     found = {}
-    for folder in ("line", "tables", "linear", "totals", "clusters"):
+    for folder in ("line", "tables", "linear", "totals", "clusters", "ranks"):
         for path in (PACKAGE / "plan" / folder).glob("*.py"):
             module = importlib.import_module(f"pandas_blowfish.plan.{folder}.{path.stem}")
             for name, kind in vars(module).items():

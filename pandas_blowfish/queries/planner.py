@@ -20,7 +20,7 @@ from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.hist import plan_hist
+from pandas_blowfish.queries.hist import plan_hist, plan_mode, plan_top, rank_frame
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
@@ -88,6 +88,8 @@ VERBS = {
     "kmeans": Verb(plan_kmeans, kmeans_frame),
     "logsum": Verb(plan_logsum, total_frame),
     "geomean": Verb(plan_geomean, total_frame),
+    "mode": Verb(plan_mode, rank_frame),
+    "top": Verb(plan_top, rank_frame),
 }
 
 
@@ -158,6 +160,10 @@ class Planner(Verbs[Plan, Plan]):
         def kmeans(self, columns: Columns, k: int, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                    scale: bool | Mapping[str, Number] = True, rows: int | None = None, post: bool = True,
                    name: str | None = None) -> Plan: ...
+        def mode(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, dropna: bool = True,
+                 strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
+        def top(self, k: int, columns: Columns | None = None, *, epsilon: Epsilon = 1, dropna: bool = True,
+                strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         # fmt: on
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
