@@ -153,13 +153,13 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
-    exact are covered with this probability over both kinds of answers. Counts of a `mode` or `top` were chosen
-    for being large: theirs are so wide that those of all candidates of a group hold at once. Quantiles have the whole cells that
-    the noisy counts leave possible (`cell_bounds`), at the next of ten levels from 0.5 to 0.9999 that their
-    receipt states, beyond it all cells. There is one exception. Sizes of a `kmeans` are about the noise in
-    the bins of a cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or
-    many small counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows
-    there are.
+    exact are covered with this probability over both kinds of answers. Counts of a `mode` or `top` were
+    listed for being large: theirs are so wide that those of all candidates of a group hold at once.
+    Quantiles have the whole cells that the noisy counts leave possible (`cell_bounds`), at the next of ten
+    levels from 0.5 to 0.9999 that their receipt states, beyond it all cells. There is one exception. Sizes
+    of a `kmeans` are about the noise in the bins of a cluster, `widest` standard errors of it: where a border
+    of two clusters cuts bins, or many small counts are shaped, the rows that `assign` finds may lie outside,
+    the more often the more rows there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or

@@ -483,7 +483,7 @@ class Verbs(ABC, Generic[Answer, Answers]):
 
 
 def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
-    """Return the decorator of a class with an `Answer`, `Answers` and defaults of its own, as `help` shows."""
+    """Return the decorator of a class with `Answer`, `Answers` and defaults of its own, as `help` shows."""
     returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
 
     def specialised(owner: Asked) -> Asked:

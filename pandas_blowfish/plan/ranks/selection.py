@@ -52,6 +52,8 @@ class RankRows(CandidateRows, OneTable):
     epsilon: Fraction = Fraction(1)
     instead: tuple[str, int] | None = None
 
+    name = ""
+
     @property
     def tally(self) -> Tally:
         """Return the counts of all bins."""
