@@ -29,7 +29,7 @@ import pandas as pd
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.pools import Pool
-from pandas_blowfish.call_check import call_error, check_call
+from pandas_blowfish.call_check import call_error, check_call, specialise
 from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
@@ -54,7 +54,7 @@ from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.verbs import Verbs
 
 TAKEN = (
     "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"

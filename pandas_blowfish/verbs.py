@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.call_check import check_call
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
 Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
 Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
-Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
 
 
 class Verbs(ABC, Generic[Answer, Answers]):
@@ -449,7 +446,19 @@ class Verbs(ABC, Generic[Answer, Answers]):
         post: bool = True,
         name: str | None = None,
     ) -> Answer:
-        """Release the most frequent value of a column, or combination of values of several; see `top`."""
+        """Release the most frequent value of a column, or combination of values of several.
+
+        Args:
+            columns: A column, or a list of them.
+            epsilon: What the release may cost.
+            dropna: True to leave rows out in which a column is missing.
+            strategy: "auto", "select" or "counts", as for `top`.
+            post: True for a count that is not negative.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame as `top` returns, with one row, or one per group.
+        """
         return self._ask("mode", locals())
 
     def top(
@@ -480,21 +489,3 @@ class Verbs(ABC, Generic[Answer, Answers]):
             `unshaped`. The receipt's `accuracy` states how far off they may be.
         """
         return self._ask("top", locals())
-
-
-def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
-    """Return the decorator of a class with `Answer`, `Answers` and defaults of its own, as `help` shows."""
-    returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
-
-    def specialised(owner: Asked) -> Asked:
-        for name, verb in list(vars(Verbs).items()):
-            if name.startswith("_") or not isinstance(verb, FunctionType) or not verb.__kwdefaults__:
-                continue
-            made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
-            made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
-            made.__kwdefaults__ = verb.__kwdefaults__ | defaults
-            made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
-            setattr(owner, name, check_call(made))
-        return owner
-
-    return specialised

@@ -33,8 +33,8 @@ MAY_IMPORT = {
     "label_text": {"books", "spreadsheet"},
     "export": {"release", "spreadsheet", "label_text", "table_set"},
     "datasets": {"policy"},
-    "verbs": {"beyond", "call_check"},
-    "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "table_set", "verbs"},
+    "verbs": {"beyond"},
+    "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "table_set", "verbs", "call_check"},
     "testing": {"kernel"},
     "explain": BELOW_PLAN | {"plan", "beyond", "books", "queries", "release", "spreadsheet"},
     "accessor": {"policy", "plan", "beyond", "count", "books", "queries", "release", "table_set", "explain"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pandas_blowfish import markup
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.beyond.weaker import WeakerPlan
+from pandas_blowfish.call_check import specialise
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.describe import policy_html
@@ -31,7 +32,7 @@ from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.verbs import Verbs
 
 
 def _plan_hist(policy: Policy, columns: Any, *, prior: Any, alpha: Any, rows: Any, **asked: Any) -> Any:

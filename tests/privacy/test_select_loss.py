@@ -135,9 +135,9 @@ def test_no_person_loses_more_than_is_charged(rows):
         if not edges:
             continue
         others = [draw.choice(records) for _ in range(draw.choice([0, 3, 9]))]
-        frames = []
+        same, frames = draw.choice(edges), []
+        others += [records[same[1]]] * 20 if same[1] < len(records) else []  # who leaves, leaves the loser
         for number in range(6):
-            same = draw.choice(edges)
             moves = [same if number % 2 else draw.choice(edges) for _ in range(rows)]
             for end in range(2):
                 own = [records[move[end]] for move in moves if move[end] != len(records)]

@@ -58,7 +58,7 @@ def read_off_gap(candidates: int, k: int, scale: Fraction, level: float = LEVEL)
 
     Examples:
         >>> read_off_gap(100, 1, Fraction(20))
-        182
+        155
 
     Proof note:
         Requires: independent noises of one scale.
