@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.plan.scales import FARTHEST
 
 LEVEL = 0.95  # the probability of what is stated
 BLOCKS, FAR = 50, 45  # blocks of noises per scale, and scales of noise that are looked at
@@ -42,11 +44,13 @@ def selection_gap(candidates: int, picks: int, scale: Fraction, level: float = L
     """
     if not scale or candidates < 2:
         return 0
+    if scale > FARTHEST:  # no noise has that: in proportion
+        return math.ceil(selection_gap(candidates, picks, FARTHEST, level) * scale / FARTHEST)
     rate = float(min(1 / scale, Fraction(10**300)))
     left = np.arange(candidates, max(candidates - picks, 1), -1, dtype=np.float64)
 
     def succeeds(distance: int) -> float:
-        behind = np.exp(-min(distance * rate, 700.0))
+        behind = min(np.exp(-min(distance * rate, 700.0)), 1 - 2.0**-53)
         return float(np.prod(-np.expm1(left * np.log1p(-behind)) / (left * behind)))
 
     return _least(succeeds, level) - 1
@@ -72,6 +76,8 @@ def read_off_gap(candidates: int, k: int, scale: Fraction, level: float = LEVEL)
     """
     if not scale or candidates < 2:
         return 0
+    if scale > FARTHEST:
+        return math.ceil(read_off_gap(candidates, k, FARTHEST, level) * scale / FARTHEST)
     rate = float(min(1 / scale, Fraction(10**300)))
     width = max(1.0, float(scale // BLOCKS))
     ends: Floats = np.arange(-FAR * BLOCKS - 2, FAR * BLOCKS + 3, dtype=np.float64) * width

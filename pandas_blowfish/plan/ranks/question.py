@@ -35,12 +35,10 @@ class MostFrequent(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield what misses least, whatever the rows are; exact counts where there are any; or each."""
+        """Yield what misses least, whatever the rows are, and of equals what tells more; or each."""
         names = self.strategies if strategy == "auto" else (strategy,)
         found: list[Any] = [self.reread(policy, epsilon, name, {}) for name in names]
-        best = min(found, key=lambda each: (each.gap, bool(each.sensitivity), found.index(each)))
-        if not any(each.sensitivity for each in found):
-            best = found[-1]
+        best = min(reversed(found), key=lambda each: each.gap)  # of equals the last, with counts
         rest = [each for each in found if each is not best]
         yield replace(best, instead=(rest[0].name, rest[0].gap)) if rest else best
         if every:

@@ -91,7 +91,7 @@ class RankRows(CandidateRows, OneTable):
         return {} if self.instead is None else {"instead": list(self.instead)}
 
     def figures(self) -> dict[str, float]:
-        return {"mse": self.mse, "gap": float(self.gap)}
+        return {"mse": self.mse, "gap": float(min(self.gap, 10**300))}
 
 
 @dataclass(frozen=True, eq=False)

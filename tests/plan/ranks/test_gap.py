@@ -91,3 +91,4 @@ def test_ends_of_the_scale():
     for gap in (selection_gap, read_off_gap):
         ratio = gap(5, 1, Fraction(2**49)) / 2**49 / (gap(5, 1, Fraction(1000)) / 1000)
         assert 0.98 < ratio < 1.02
+        assert gap(5, 1, Fraction(10**400)) > 10**400
