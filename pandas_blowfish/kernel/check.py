@@ -381,9 +381,8 @@ def _is_public(policy: Policy, plan: Plan) -> bool:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
         return True
-    if plan.measurement.in_rounds:
-        return False
-    return rows_follow(policy, plan.domain.columns, plan.measurement.columns)
+    measured = plan.measurement
+    return not measured.in_rounds and rows_follow(policy, plan.domain.columns, measured.columns)
 
 
 def _record(domain: Domain, cells: Cells) -> str:

@@ -37,5 +37,4 @@ def draw_choices(choices: Ints, scores: Ints, noise: Ints, *, noisy: bool) -> In
     tied = np.flatnonzero(after == most[choices])
     tied = tied[np.argsort(choices[tied], kind="stable")]
     many = np.bincount(choices[tied])
-    first = np.cumsum(many) - many
-    return np.asarray(tied[first + (uniform_below(many) if noisy else 0)])
+    return np.asarray(tied[np.cumsum(many) - many + (uniform_below(many) if noisy else 0)])

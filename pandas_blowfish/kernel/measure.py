@@ -242,8 +242,7 @@ def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
     noise = _noise(step.scales, charge)
     if step.mechanism == SELECT:
         return draw_choices(step.choices, exact, noise, noisy=step.scales.noisy)
-    added = step.spread_noise(noise)
-    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
+    return np.asarray(np.clip(exact + step.spread_noise(noise), -LIMIT, LIMIT))
 
 
 def _noise(scales: Scales, charge: Fraction) -> Ints:

@@ -82,7 +82,7 @@ def discrete_laplace(scale: Fraction | int | Sequence[Fraction], size: int | Non
 def uniform_below(bounds: Integers) -> Integers:
     """Draw independent integers, each uniform from 0 up to its own bound, which is left out."""
     source, drawn = _replayed.get() or _SystemSource(), np.zeros(len(bounds), dtype=np.int64)
-    for bound in np.unique(bounds[bounds > 1]).tolist():
+    for bound in sorted(set(bounds[bounds > 1].tolist())):
         where = np.flatnonzero(bounds == bound)
         drawn[where] = source.below(bound, where.size).astype(np.int64)
     return drawn
