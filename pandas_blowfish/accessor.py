@@ -88,8 +88,7 @@ class BlowfishAccessor:
     _fix: ClassVar[str] = "df = df.blowfish.protect(policy, epsilon=1)"
 
     def __init__(self, frame: Any, scope: Scope | None = None) -> None:
-        self._frame = frame
-        self._scope = scope or Scope()
+        self._frame, self._scope = frame, scope or Scope()
 
     if not TYPE_CHECKING:  # to a type checker a role has just its own members
 

@@ -1,6 +1,6 @@
-"""The verbs that pandas users type first, declared once: `value_counts`, `size`, `median`, `crosstab`.
+"""The verbs that pandas users type first, declared once: `value_counts`, `size`, `median`, `crosstab`, ...
 
-Each is another spelling, or layout, of one that `verbs` declares: same plan, same cost.
+Most are another spelling, or layout, of one that `verbs` declares: same plan, same cost.
 """
 
 from __future__ import annotations
@@ -132,3 +132,57 @@ class PandasVerbs(ABC, Generic[Answer, Answers]):
             (`table["proportion"]` if `normalize`), `table["std"]` has the standard errors.
         """
         return self._ask("crosstab", locals())
+
+    def mode(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        dropna: bool = True,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the most frequent value of a column, or combination of values of several.
+
+        Args:
+            columns: A column, or a list of them.
+            epsilon: What the release may cost.
+            dropna: True to leave rows out in which a column is missing.
+            strategy: "auto", "select" or "counts", as for `top`.
+            post: True for a count that is not negative.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame as `top` returns, with one row, or one per group.
+        """
+        return self._ask("mode", locals())
+
+    def top(
+        self,
+        k: int,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        dropna: bool = True,
+        strategy: Strategy = "auto",
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the k most frequent values of a column, or combinations of values of several.
+
+        Args:
+            k: How many, in each group.
+            columns: A column, or a list of them.
+            epsilon: What the release may cost.
+            dropna: True to leave rows out in which a column is missing.
+            strategy: "select" releases picks and no count; "counts" every value's count with noise, the
+                largest of which are listed; "auto" what misses fewer rows: "select" for one value.
+            post: True for counts that are not negative.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by `rank` (groups outermost) with the values by column; by "counts" also `count`, `std`,
+            `unshaped`. The receipt's `accuracy` states how far off they may be.
+        """
+        return self._ask("top", locals())

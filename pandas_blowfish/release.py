@@ -15,6 +15,7 @@ from pandas_blowfish import markup
 from pandas_blowfish.arrangement import lengthen, widen
 from pandas_blowfish.books.receipt import (
     OWN_UNITS,
+    RANKS,
     TECHNICAL,
     TOTALS,
     read_receipt,
@@ -48,7 +49,7 @@ PARTS = {  # of a receipt, as its views group them
     "cost": ("epsilon", "spent", "remaining"),
     "noise": (
         *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
-        *("typical_error", "std_low", "std_high", "post", "values_are"),
+        *("typical_error", "std_low", "std_high", "post", "values_are", "accuracy", "chosen"),
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),
@@ -154,12 +155,13 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
 
     Sums and means are those of the values themselves, though these are read as the middles of their cells; a
     sum is refused where the number of its rows is secret and nothing bounds it. Counts that may be
-    exact are covered with this probability over both kinds of answers. Quantiles have the whole cells that
-    the noisy counts leave possible (`cell_bounds`), at the next of ten levels from 0.5 to 0.9999 that their
-    receipt states, beyond it all cells. There is one exception. Sizes of a `kmeans` are about the noise in
-    the bins of a cluster, `widest` standard errors of it: where the border of two clusters cuts bins, or
-    many small counts are shaped, the rows that `assign` finds may lie outside, the more often the more rows
-    there are.
+    exact are covered with this probability over both kinds of answers. Counts of a `mode` or `top` were
+    listed for being large: theirs are so wide that those of all candidates of a group hold at once.
+    Quantiles have the whole cells that the noisy counts leave possible (`cell_bounds`), at the next of ten
+    levels from 0.5 to 0.9999 that their receipt states, beyond it all cells. There is one exception. Sizes
+    of a `kmeans` are about the noise in the bins of a cluster, `widest` standard errors of it: where a border
+    of two clusters cuts bins, or many small counts are shaped, the rows that `assign` finds may lie outside,
+    the more often the more rows there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
@@ -190,6 +192,8 @@ def _answer_ends(frame: pd.DataFrame, level: Any) -> tuple[Any, Any]:
     if facts.get("values_are") == SHARES:
         return _share_ends(frame, facts, level)
     facts = _usable(frame)
+    if facts["verb"] in RANKS:
+        level = 1 - (1 - exact(level, "level")) / max(facts["candidates"], 1)
     low, high = _ends(frame, facts, level)
     return _whole_ends(low, high) if value_of(facts["verb"]) == "count" else (low, high)
 
@@ -262,6 +266,9 @@ def _usable(frame: pd.DataFrame) -> Facts:
     if not set(INTERVAL_FACTS) <= set(facts):
         raise NotReleasedError()
     require_parts(facts, ("verb", "strategy", "scale", "smallest_scale", "post"))
+    if facts["verb"] in RANKS and "count" not in frame.columns:
+        what = f"values were released, and no counts: {facts.get('accuracy')}"
+        raise FrameError(what, fix='release top(..., strategy="counts"), or a hist.')
     for column in (value_of(facts.get("verb")), "std"):
         if column not in frame.columns:
             raise FrameError(

@@ -35,6 +35,8 @@ Strategy: TypeAlias = (
         "soft",
         "adaptive",
         "whole",
+        "select",
+        "counts",
     ]
     | str
 )

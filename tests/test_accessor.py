@@ -79,7 +79,18 @@ def test_plain_frames_are_refused():
 
 
 VERBS = {"hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "logsum"}
-VERBS |= {"geomean", "kmeans", "where", "groupby", "value_counts", "size", "median", "crosstab"}
+VERBS |= {
+    "geomean",
+    "kmeans",
+    "where",
+    "groupby",
+    "value_counts",
+    "size",
+    "median",
+    "crosstab",
+    "mode",
+    "top",
+}
 ROWS = {"protect"}
 PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
 RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}

@@ -201,7 +201,7 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance", "cell_bounds"),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates"),
     *("layout", "share_levels", "share_totals"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
@@ -209,6 +209,7 @@ OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and 
     ("mean", "exponentials of logarithms"): "geomean",
 }
 TOTALS = ("sum", "mean", "logsum", "geomean")
+RANKS = ("mode", "top")  # verbs that list values
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
@@ -217,13 +218,14 @@ BLANK = (
 FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
     **dict.fromkeys(("unit", "outside", "price_rule", "name", "version", "time", "hash"), (_text, "text")),
-    **dict.fromkeys(("values_are", "weaker_release", "checked"), (_text, "text")),
+    **dict.fromkeys(("values_are", "weaker_release", "checked", "accuracy", "chosen"), (_text, "text")),
     **dict.fromkeys(("scale", "smallest_scale"), (_scale, "a fraction from 0 to 2^50, as text")),
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),
     **dict.fromkeys(("lowest_shift", "highest_shift", "largest_answer"), (_number, "a finite number")),
     **dict.fromkeys(
-        ("answers", "record_moves", "rows", "max_rows", "entry"), (_whole, "a whole number of at least 0")
+        ("answers", "record_moves", "rows", "max_rows", "entry", "gap", "candidates"),
+        (_whole, "a whole number of at least 0"),
     ),
     **dict.fromkeys(
         ("columns", "groupby", "coordinates", "total_columns", "facts"), (_list(_text), "a list of texts")

@@ -1,4 +1,4 @@
-"""Made-up records: one in each of some cells, as a frame. Never sees rows."""
+"""Made-up records: cells drawn at random, one record in each, as a frame. Never sees rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.instant import from_ns
+from pandas_blowfish.plan.lattice import Total
+from pandas_blowfish.plan.protocol import Round
 from pandas_blowfish.policy.attribute import Attribute, Grid, Unbounded, Values, integer_dtype
 from pandas_blowfish.policy.cells import NO_VALUE, Cells
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.edges import drawn_within
+from pandas_blowfish.policy.graph.moves import Random
 
 
 def probe(domain: Domain, cells: Cells) -> pd.DataFrame:
@@ -70,3 +75,52 @@ def _column(attribute: Attribute, values: list[Any]) -> Any:
             return pd.array(values, dtype="UInt64" if dtype == "uint64" else "Int64")
         return np.array(values, dtype=dtype or "float64")
     return pd.Series(values, dtype=object)
+
+
+def cells_near(step: Round, domain: Domain, many: int, random: Random) -> Cells:
+    """Return cells drawn from all, and from those next to which something changes in a round."""
+    return draw_cells(domain, _special_cells(step, domain), many, random)
+
+
+def _special_cells(step: Round, domain: Domain) -> dict[str, Ints]:
+    """Return the cells of each column next to which something changes: ends, missing, filters, bins."""
+    found: dict[str, list[Ints]] = {name: [] for name in domain.columns}
+    for each in step.tallies:
+        tally = each.tally if isinstance(each, Total) else each
+        for binning, classes in zip(tally.binnings, tally.sieve.classes, strict=True):
+            found[binning.attribute.name].append(np.flatnonzero(np.diff(classes)))
+            if binning.labels is not None and len(binning.labels) > 1:
+                cuts = np.flatnonzero(np.diff(binning.labels))
+                found[binning.attribute.name].append(cuts[:: max(len(cuts) // 256, 1)])
+    special = {}
+    for attribute in domain:
+        if not attribute.bounded:
+            special[attribute.name] = np.array([-1, 0, 1, *[NO_VALUE] * attribute.nullable])
+            continue
+        ends = np.array([0, attribute.cells - 1, attribute.size - 1])
+        cuts = np.concatenate([*found[attribute.name], np.empty(0, dtype=np.int64)]).astype(np.int64)
+        every = np.unique(np.clip(np.concatenate([ends, cuts, cuts + 1]), 0, attribute.size - 1))
+        special[attribute.name] = every
+    return special
+
+
+def draw_cells(domain: Domain, special: dict[str, Ints], many: int, random: Random) -> Cells:
+    """Return cells drawn from all, and from those next to which something changes."""
+    codes, far = {}, drawn_within(domain)
+    for attribute in domain:
+        name = attribute.name
+        low, high = (-far[name], far[name]) if name in far else (0, attribute.size)
+        every = random.integers(low, high, many)
+        chosen = special[attribute.name][random.integers(0, len(special[attribute.name]), many)]
+        codes[attribute.name] = np.where(random.random(many) < 0.5, every, chosen)
+    return Cells.present(codes, many)
+
+
+def nudge_cells(cells: Cells, domain: Domain, random: Random) -> Cells:
+    """Return cells moved by a little, or not."""
+    codes = {}
+    for attribute in domain:
+        old, by = cells.codes[attribute.name], random.integers(-8, 9, len(cells))
+        own = np.where(old == NO_VALUE, old, old + by * random.integers(0, 2, len(cells)))
+        codes[attribute.name] = np.clip(own, 0, attribute.size - 1) if attribute.bounded else own
+    return Cells.present(codes, len(cells))

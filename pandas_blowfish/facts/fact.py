@@ -6,22 +6,27 @@ Never sees rows: an answer is what the policy states, or it is left open.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pandas_blowfish.errors import ArgumentError, BlowfishError, ExpressionError, UnboundedColumnError
 from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.declared import Constraint, KnownCell
 from pandas_blowfish.policy.attribute import Attribute, run_of
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Atom, Condition, Junction, columns_of, holds, parse
 
+if TYPE_CHECKING:
+    from pandas_blowfish.policy.policy import Policy
+
 MAX_COUNTS = 10**7  # cells of one marginal
+MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts determine an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,3 +240,26 @@ def _code(attribute: Attribute, value: Any) -> int:
 
 def _refused(stated: Constraint, problem: str, allowed: str) -> ArgumentError:
     return ArgumentError("constraints", f"{stated.describe()}: {problem}", allowed=allowed)
+
+
+def rows_follow(policy: Policy, columns: Sequence[str], asked: Callable[[Cells], Any]) -> bool:
+    """Return whether query rows are sums and differences of known counts, and of the rows where public.
+
+    Args:
+        policy: The policy, with its facts.
+        columns: The columns that the query rows look at.
+        asked: Returns the columns of the query rows at some cells, scipy sparse.
+    """
+    names = tuple(dict.fromkeys([*columns, *(column for fact in policy.facts for column in fact.columns)]))
+    if not all(policy.domain[name].bounded for name in names):
+        return False
+    shape = [policy.domain[name].size for name in names]
+    if math.prod(shape) > MAX_SETTLED:
+        return False
+    cells = Cells.every(names, shape)
+    known = [np.ones((1, len(cells)), dtype=np.int64)] if policy.rows_public else []
+    known += [
+        (fact.counts_at(cells) == np.arange(fact.counts)[:, None]).astype(np.int64) for fact in policy.facts
+    ]
+    facts = np.concatenate(known)
+    return len(independent(facts)) == len(independent(np.concatenate([facts, asked(cells).toarray()])))

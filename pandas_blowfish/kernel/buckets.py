@@ -10,7 +10,7 @@ import numpy as np
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace
-from pandas_blowfish.plan.line.dawa import CONTINUES
+from pandas_blowfish.plan.line.dawa import CONTINUES, median_distances
 
 
 def draw_buckets(dawa: Any, exact: Ints) -> Ints:
@@ -66,7 +66,7 @@ def partition(sums: Ints, scale: Fraction, each: int) -> Ints:
     width = 2
     while width // 2 < size:
         nodes = -(-size // width)
-        cost = _spread(sums, width) + each + discrete_laplace(scale, nodes)
+        cost = median_distances(sums, width) + each + discrete_laplace(scale, nodes)
         padded = np.append(best, np.zeros(2 * nodes - len(best), dtype=np.int64))
         apart = padded[0::2] + padded[1::2]
         merged = cost <= apart
@@ -77,15 +77,3 @@ def partition(sums: Ints, scale: Fraction, each: int) -> Ints:
         best = np.where(merged, cost, apart)
         width *= 2
     return np.flatnonzero(begins)
-
-
-def _spread(sums: Ints, width: int) -> Ints:
-    """Return for each run of `width` sums the L1 distance from its median; the last may be shorter."""
-    whole = len(sums) // width
-    runs = np.sort(sums[: whole * width].reshape(whole, width), axis=1)
-    found = runs[:, width - width // 2 :].sum(axis=1) - runs[:, : width // 2].sum(axis=1)
-    rest = np.sort(sums[whole * width :])
-    if not len(rest):
-        return np.asarray(found)
-    half = len(rest) // 2
-    return np.append(found, rest[len(rest) - half :].sum() - rest[:half].sum())

@@ -18,21 +18,20 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.quilt import find_quilt
-from pandas_blowfish.count.probe import probe, value_in
+from pandas_blowfish.count.probe import cells_near, draw_cells, nudge_cells, probe, value_in
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.exact.integer_kernel import independent
+from pandas_blowfish.facts.fact import rows_follow
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
-from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import SEVERAL
-from pandas_blowfish.plan.protocol import OwnNoise, Round
+from pandas_blowfish.plan.protocol import SELECT, OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import People
-from pandas_blowfish.policy.cells import NO_VALUE, Cells
+from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, drawn_within, edges_of
+from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, edges_of
 from pandas_blowfish.policy.graph.moves import Random
 from pandas_blowfish.policy.graph.part import EVERYONE, Part
 from pandas_blowfish.policy.policy import Policy
@@ -43,7 +42,6 @@ BEST = 64  # edges around which more are tried
 PROBES, FEWER, MANY_ROWS = 24, 2, 100_000  # cells that the counter is tried on, of few query rows and of many
 ALL, OFTEN = 64, 24  # cells up to which it is tried on all, each less often than that
 NEAR = 1e-6  # of the largest loss: edges that floats find this much below it surely lose less
-MAX_SETTLED = 4_096  # cells of all columns up to which it is found out whether facts determine an answer
 EVERY, ARGUED = "every edge", "argued"
 
 _passed: WeakKeyDictionary[Any, dict[tuple[Policy, int, str, Fraction], Fraction]] = WeakKeyDictionary()
@@ -115,7 +113,7 @@ class Check:
         if key in known:  # plans do not change: the same one is not gone through again
             return known[key]
         random = random or np.random.default_rng(secrets.randbits(128))
-        if not left and is_noisy(step.scales):
+        if not left and step.scales.noisy:
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
         if any(isinstance(each, People) for each in step.tallies):
             known[key] = self._people_lost(step, left, random)
@@ -141,7 +139,7 @@ class Check:
         if more or len(step.scales) != 1 or tied or self.part.sides or not step.own_noise:
             raise UnsoundPlanError("people are counted in one number, and charged to everyone")
         assert isinstance(people, People)
-        cells = _starts(self.domain, _special(step, self.domain), PROBES, random)
+        cells = cells_near(step, self.domain, PROBES, random)
         who, name = random.integers(0, PROBES // 2, len(cells)), "".join([*self.domain.columns, " unit"])
         rows = probe(self.domain, cells).assign(**{name: who})
         passing = len(set(who[people.bins_at(cells) >= 0].tolist()))
@@ -182,7 +180,8 @@ class Check:
     def _small(self, step: Round) -> bool:
         """Return whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
         cells = len(self.edges.listed.cells)
-        return step.own_noise and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
+        sums = step.own_noise and step.mechanism != SELECT
+        return sums and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
 
     def _hidden(self, step: Any, secret: Aggregate, left: Fraction) -> Fraction:
         """Return what is lost between two totals that a secret of the whole table hides, or raise."""
@@ -194,14 +193,14 @@ class Check:
 
     def _drawn(self, step: Round, random: Random) -> _Worst:
         """Return the worst of many edges: drawn ones, and others around the worst of these."""
-        start, end = self.edges.draw(random, _starts(self.domain, _special(step, self.domain), DRAWN, random))
+        start, end = self.edges.draw(random, cells_near(step, self.domain, DRAWN, random))
         worst = self._worst(step, _sparse(step, start, end), start, end)
         for _ in range(2):
             if not len(worst.best[0]):
                 break
             around = worst.best[int(random.integers(0, 2))]
             again = around.take(np.repeat(np.arange(len(around)), BEST))
-            start, end = self.edges.draw(random, _nudged(again, self.domain, random))
+            start, end = self.edges.draw(random, nudge_cells(again, self.domain, random))
             found = self._worst(step, _sparse(step, start, end), start, end)
             worst = max(worst, found, key=lambda each: each.loss)
         return worst
@@ -209,7 +208,7 @@ class Check:
     def _compare(self, step: Round, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
         many = len(step.scales) > MANY_ROWS
-        drawn = _starts(self.domain, _special(step, self.domain), FEWER if many else PROBES, random)
+        drawn = cells_near(step, self.domain, FEWER if many else PROBES, random)
         start, end = self.edges.draw(random, drawn)
         cells = self._probes(drawn, end, random)
         columns = step.columns(cells)
@@ -276,13 +275,38 @@ def _dense(step: Round, listed: Listing) -> _Changes:
 
 def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     """Return what edges change, from the few entries of each."""
-    changes = abs(step.changes(start, end)).tocsc()
-    kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
+    changes = step.changes(start, end).tocsc()
     edge = np.repeat(np.arange(changes.shape[1]), np.diff(changes.indptr))
+    if step.mechanism == SELECT:
+        return _ranges(step, changes, edge)
+    changes = abs(changes)
+    kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
     dtype = np.int64 if changes.data.max(initial=0) < 2**40 else object
     table = np.zeros((changes.shape[1], len(kinds)), dtype=dtype)
     np.add.at(table, (edge, own.reshape(-1)), changes.data.astype(dtype))
     return _Changes(table, kinds)
+
+
+def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:
+    """Return what edges change where only the largest candidate of each choice is released.
+
+    Proof note:
+        Requires: noises are independent, one-sided and geometric, ties are broken without looking at rows.
+        Ensures:  an edge loses at most the sum over choices of the range of its changes, over the least
+                  scale: the largest change of a candidate less the smallest, 0 where one stays as it was.
+        Because:  see `draw_choices`.
+        Checked:  tests/privacy/test_select_loss.py::test_no_neighbours_lose_more_than_is_charged
+    """
+    sizes = np.bincount(step.choices)
+    keys, own = np.unique(edge * len(sizes) + step.choices[changes.indices], return_inverse=True)
+    all_change = np.bincount(own, minlength=len(keys)) == sizes[keys % len(sizes)]
+    low, high = np.where(all_change, 2**62, 0), np.where(all_change, -(2**62), 0)
+    np.minimum.at(low, own, changes.data)
+    np.maximum.at(high, own, changes.data)
+    table = np.zeros((changes.shape[1], 1), dtype=np.int64)
+    np.add.at(table[:, 0], keys // len(sizes), high - low)
+    least = min(set(step.loss_scales.codes.tolist()), key=step.loss_scales.values.__getitem__)
+    return _Changes(table, np.array([least]))
 
 
 def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Worst:
@@ -335,11 +359,6 @@ def _rate(policy: Policy, charge: Fraction) -> Fraction:
     return find_quilt(chain, chain.length, charge).rate / charge
 
 
-def is_noisy(scales: Scales) -> bool:
-    """Return whether some row has noise."""
-    return any(scales.values[int(code)] for code in np.unique(scales.codes))
-
-
 @lru_cache(maxsize=64)
 def require_untouched(policy: Policy) -> None:
     """Raise unless the edges leave every known count as it is; with presence none is left alone."""
@@ -351,7 +370,7 @@ def require_untouched(policy: Policy) -> None:
             start, end = edges.every()
         else:
             ends = {a.name: np.array([0, a.size - 1]) for a in domain}
-            start, end = edges.draw(random, _starts(domain, ends, DRAWN, random))
+            start, end = edges.draw(random, draw_cells(domain, ends, DRAWN, random))
         if (fact.counts_at(start) != fact.counts_at(end)).any():
             raise UnsoundPlanError(f"{fact.text} is public, and an edge changes it")
 
@@ -362,66 +381,8 @@ def _is_public(policy: Policy, plan: Plan) -> bool:
         return False
     if any(f.condition is None and set(plan.domain.columns) <= set(f.columns) for f in policy.facts):
         return True
-    if plan.measurement.in_rounds:
-        return False
-    names = tuple(dict.fromkeys([*plan.domain.columns, *(c for f in policy.facts for c in f.columns)]))
-    if not all(policy.domain[name].bounded for name in names):
-        return False
-    shape = [policy.domain[name].size for name in names]
-    if math.prod(shape) > MAX_SETTLED:
-        return False
-    cells = Cells.every(names, shape)
-    known = [np.ones((1, len(cells)), dtype=np.int64)] if policy.rows_public else []
-    known += [
-        (fact.counts_at(cells) == np.arange(fact.counts)[:, None]).astype(np.int64) for fact in policy.facts
-    ]
-    facts = np.concatenate(known)
-    asked = plan.measurement.columns(cells).toarray()
-    return len(independent(facts)) == len(independent(np.concatenate([facts, asked])))
-
-
-def _special(step: Round, domain: Domain) -> dict[str, Ints]:
-    """Return the cells of each column next to which something changes: ends, missing, filters, bins."""
-    found: dict[str, list[Ints]] = {name: [] for name in domain.columns}
-    for each in step.tallies:
-        tally = each.tally if isinstance(each, Total) else each
-        for binning, classes in zip(tally.binnings, tally.sieve.classes, strict=True):
-            found[binning.attribute.name].append(np.flatnonzero(np.diff(classes)))
-            if binning.labels is not None and len(binning.labels) > 1:
-                cuts = np.flatnonzero(np.diff(binning.labels))
-                found[binning.attribute.name].append(cuts[:: max(len(cuts) // 256, 1)])
-    special = {}
-    for attribute in domain:
-        if not attribute.bounded:
-            special[attribute.name] = np.array([-1, 0, 1, *[NO_VALUE] * attribute.nullable])
-            continue
-        ends = np.array([0, attribute.cells - 1, attribute.size - 1])
-        cuts = np.concatenate([*found[attribute.name], np.empty(0, dtype=np.int64)]).astype(np.int64)
-        every = np.unique(np.clip(np.concatenate([ends, cuts, cuts + 1]), 0, attribute.size - 1))
-        special[attribute.name] = every
-    return special
-
-
-def _starts(domain: Domain, special: dict[str, Ints], many: int, random: Random) -> Cells:
-    """Return cells drawn from all, and from those next to which something changes."""
-    codes, far = {}, drawn_within(domain)
-    for attribute in domain:
-        name = attribute.name
-        low, high = (-far[name], far[name]) if name in far else (0, attribute.size)
-        every = random.integers(low, high, many)
-        chosen = special[attribute.name][random.integers(0, len(special[attribute.name]), many)]
-        codes[attribute.name] = np.where(random.random(many) < 0.5, every, chosen)
-    return Cells.present(codes, many)
-
-
-def _nudged(cells: Cells, domain: Domain, random: Random) -> Cells:
-    """Return cells moved by a little, or not."""
-    codes = {}
-    for attribute in domain:
-        old, by = cells.codes[attribute.name], random.integers(-8, 9, len(cells))
-        own = np.where(old == NO_VALUE, old, old + by * random.integers(0, 2, len(cells)))
-        codes[attribute.name] = np.clip(own, 0, attribute.size - 1) if attribute.bounded else own
-    return Cells.present(codes, len(cells))
+    measured = plan.measurement
+    return not measured.in_rounds and rows_follow(policy, plan.domain.columns, measured.columns)
 
 
 def _record(domain: Domain, cells: Cells) -> str:

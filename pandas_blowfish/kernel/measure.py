@@ -30,9 +30,10 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
+from pandas_blowfish.kernel.choices import draw_choices
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import BUCKETS, Round
+from pandas_blowfish.plan.protocol import BUCKETS, LAWS, SELECT, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
@@ -74,10 +75,10 @@ def measure(
         Ensures:  all releases of the dataset together lose at most its total.
         Because:  the loss of what will be drawn is found out anew before the charge, and of each further
                   round before its noise; the charge is committed before a row is counted, a failed one
-                  raises before one is, and nothing but counts plus noise, or query rows that no edge
-                  changes, leaves this function. The plan is one for the dataset's policy with the facts
-                  recorded by then, which are as many when it is charged, and the entry states what facts
-                  recorded later may make of it.
+                  raises before one is, and nothing but counts plus noise, places of the largest of
+                  these, or query rows that no edge changes, leaves this function. The plan is one for the
+                  dataset's policy with the facts recorded by then, which are as many when it is charged,
+                  and the entry states what facts recorded later may make of it.
         Checked:  tests/kernel/test_measure.py::test_charge_comes_before_rows,
                   tests/kernel/test_measure.py::test_a_plan_under_other_facts_is_refused
     """
@@ -90,7 +91,8 @@ def measure(
     check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
-    body = {**facts, "noise": noise_law(), "checked": check.text, "closure": later.loss}
+    law = noise_law(LAWS[plan.measurement.mechanism])
+    body = {**facts, "noise": law, "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, unit = dataset.binding["outside"] == "clip", dataset.binding["unit"]
     left, rule = plan.cost - lost, ONCE if plan.policy.single_release else None
@@ -234,11 +236,13 @@ def _measure_rounds(
 
 
 def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
-    """Return the query rows with noise: of their own, what it adds up to on a mesh, or of buckets."""
+    """Return the query rows with noise, of their own, of a mesh or of buckets; of a choice its largest."""
     if step.mechanism == BUCKETS:
         return draw_buckets(step, exact)
-    added = step.spread_noise(_noise(step.scales, charge))
-    return np.asarray(np.clip(exact + added, -LIMIT, LIMIT))
+    noise = _noise(step.scales, charge)
+    if step.mechanism == SELECT:
+        return draw_choices(step.choices, exact, noise, noisy=step.scales.noisy)
+    return np.asarray(np.clip(exact + step.spread_noise(noise), -LIMIT, LIMIT))
 
 
 def _noise(scales: Scales, charge: Fraction) -> Ints:

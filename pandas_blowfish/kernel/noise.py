@@ -79,6 +79,15 @@ def discrete_laplace(scale: Fraction | int | Sequence[Fraction], size: int | Non
     return noise
 
 
+def uniform_below(bounds: Integers) -> Integers:
+    """Draw independent integers, each uniform from 0 up to its own bound, which is left out."""
+    source, drawn = _replayed.get() or _SystemSource(), np.zeros(len(bounds), dtype=np.int64)
+    for bound in sorted(set(bounds[bounds > 1].tolist())):
+        where = np.flatnonzero(bounds == bound)
+        drawn[where] = source.below(bound, where.size).astype(np.int64)
+    return drawn
+
+
 def check_scale(scale: Fraction | int) -> Fraction:
     """Return the scale as a fraction, or raise before anything is charged."""
     if not isinstance(scale, Rational):
@@ -91,9 +100,9 @@ def check_scale(scale: Fraction | int) -> Fraction:
     return exact
 
 
-def noise_law() -> str:
+def noise_law(law: str = "discrete Laplace") -> str:
     """Return the name of the law for receipts: "TEST ONLY" while replaying."""
-    return "TEST ONLY" if is_replaying() else "discrete Laplace"
+    return "TEST ONLY" if is_replaying() else law
 
 
 def is_replaying() -> bool:

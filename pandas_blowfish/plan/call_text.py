@@ -12,6 +12,7 @@ REST = (
     *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "rows", "units", "strategy", "prior"),
     "alpha",
     "scenario",
+    "dropna",
 )
 DIGEST = re.compile(
     r"[\d,]+ (?:values|ranges of cells|boxes of cells|x [\d,]+, [\d,]+ non-zeros), sha256 [0-9a-f]{64}"
@@ -41,6 +42,8 @@ def call_text(query: Mapping[str, Any], epsilon: Fraction, matrix: Any = None) -
         small = matrix is not None and matrix.shape[0] * matrix.shape[1] <= MAX_NUMBERS
         inside = [literal(matrix.toarray().tolist() if small else query["matrix"]), *inside]
     stated = {key: query[key] for key in REST if query.get(key) is not None}
+    if query["verb"] == "top":  # how many comes first
+        inside = [literal(stated.pop("k")), *inside]
     if "bins" in stated:
         stated["bins"] = _mapped(stated["bins"])
     inside += [f"{key}={literal(value)}" for key, value in stated.items()]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
-LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a round
+LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draws the noise of a round
+LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
 ONE, SUM, ESTIMATE = "one", "sum", "estimate"  # what an unshaped answer is off by
 
 
@@ -116,6 +118,10 @@ class Round(Protocol):
     def mechanism(self) -> str:
         """Return how the kernel draws the noise of this round."""
 
+    @property
+    def choices(self) -> Ints:
+        """Return for each query row which choice it is a candidate of, where just the largest is released."""
+
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows."""
 
@@ -129,6 +135,11 @@ class OwnNoise:
 
     own_noise = True
     mechanism = LAPLACE
+
+    @property
+    def choices(self) -> Ints:
+        """Return nothing: the query rows themselves are released, with noise."""
+        return np.empty(0, dtype=np.int64)
 
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows: itself."""

@@ -231,6 +231,11 @@ class Scales(Sequence[Fraction]):
         shown = ", ".join(str(scale) for scale in self[:6])
         return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,})"
 
+    @property
+    def noisy(self) -> bool:
+        """Return whether some query row has noise."""
+        return any(self.values[int(code)] for code in np.unique(self.codes))
+
     def spread(self, per_value: Sequence[float]) -> NDArray[np.float64]:
         """Return one float per query row from one per distinct scale."""
         table = np.asarray(per_value, dtype=np.float64)

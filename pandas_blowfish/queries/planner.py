@@ -33,6 +33,7 @@ from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_ma
 from pandas_blowfish.queries.quantile import plan_median, plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.top import plan_mode, plan_top, rank_frame
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
@@ -107,6 +108,8 @@ VERBS = {
     "size": Verb(plan_size),
     "median": Verb(plan_median, quantile_frame),
     "crosstab": Verb(plan_crosstab, crosstab_frame, wide=True),
+    "mode": Verb(plan_mode, rank_frame),
+    "top": Verb(plan_top, rank_frame),
 }
 
 
@@ -191,6 +194,10 @@ class Planner(Verbs[Plan, Plan]):
         def crosstab(self, index: Columns, columns: Columns, *, epsilon: Epsilon = 1,
                      normalize: bool | str = False, dropna: bool = True, bins: Bins | None = None,
                      strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
+        def mode(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, dropna: bool = True,
+                 strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
+        def top(self, k: int, columns: Columns | None = None, *, epsilon: Epsilon = 1, dropna: bool = True,
+                strategy: Strategy = "auto", post: bool = True, name: str | None = None) -> Plan: ...
         # fmt: on
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:

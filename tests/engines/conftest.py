@@ -77,6 +77,8 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "mean of dates": lambda p: p.mean("when", epsilon=1),
     "count": lambda p: p.where("age >= 18 and city in ['a', 'b']").count(epsilon=1),
     "kmeans": lambda p: p.kmeans(["age", "income"], 3, epsilon=1),
+    "mode": lambda p: p.groupby("sex").mode("level", epsilon=1),
+    "top": lambda p: p.top(3, ["city", "smoker"], epsilon=1),
     "where": lambda p: p.where("income >= 10000 and score < 0.5").groupby("sex").hist("city", epsilon=1),
     "workload": lambda p: p.workload(np.eye(2, dtype=int), "sex", epsilon=1),
     "value_counts": lambda p: p.groupby("sex")["score"].value_counts(normalize=True, epsilon=1),

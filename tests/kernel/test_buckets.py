@@ -10,8 +10,8 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ScaleError
 from pandas_blowfish.kernel import buckets as module
-from pandas_blowfish.kernel.buckets import _spread, check_buckets, draw_buckets, partition
-from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa
+from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets, partition
+from pandas_blowfish.plan.line.dawa import CONTINUES, Dawa, median_distances
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -124,7 +124,7 @@ def test_spread_is_the_distance_from_the_median(size):
 
     for width in (2, 4, 8):
         runs = [sums[start : start + width] for start in range(0, size, width)]
-        assert _spread(sums, width).tolist() == [int(_cost(run.tolist())) for run in runs]
+        assert median_distances(sums, width).tolist() == [int(_cost(run.tolist())) for run in runs]
 
 
 def test_without_noise_the_cheapest_partition_is_found(monkeypatch):

@@ -290,6 +290,9 @@ def _verb(
     names = [each.name for each in some]
     ordered = [each for each in rest if each.ordered]
     numbers = [each for each in rest if each.kind in ("integer", "float") and each.ordered]
+    if verb == "top":
+        dropna = {} if draw.random() < 0.7 else {"dropna": False}
+        return draw.choice([("mode", (names,), dropna), ("top", (draw.randint(1, 3), names), dropna)])
     if verb == "hist":
         bins = {each.name: own for each in some if (own := random_bins(draw, each)) is not None}
         return "hist", (names,), {"bins": bins} if bins else {}

@@ -56,6 +56,7 @@ CASES = {
         {"x": 0, "y": 0},
         {"x": 3, "y": 0},
     ),
+    "mode": (THERE, (verb("mode", "x", epsilon=2, strategy="select"),), {"x": [0, 1, 1]}, {"x": [0, 2, 2]}),
     "halved boxes": (
         LONG,
         (verb("kmeans", "x", 2, epsilon=2, strategy="adaptive"),),

@@ -71,6 +71,8 @@ PLANS = {
     "logsum": PRICES.logsum("price", epsilon="1/3"),
     "geomean": PRICES.geomean(["price"], rows=7),
     "kmeans": PLAN.kmeans(["age", "income"], 3),
+    "mode": PLAN.where("age > 3").mode(["sex", "disease"]),
+    "top": PLAN.groupby("sex").top(2, "disease", strategy="select", dropna=False),
     "kmeans, scaled": PLAN.where("age > 3").kmeans(
         ["age", "income"], 2, scale={"age": 1, "income": 0.1}, rows=50
     ),

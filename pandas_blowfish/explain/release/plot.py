@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.arrangement import SORTED, lengthen, schema_order
-from pandas_blowfish.books.receipt import TOTALS, number_text, reading
+from pandas_blowfish.books.receipt import RANKS, TOTALS, number_text, reading
 from pandas_blowfish.errors import ArgumentError, BlowfishError, FrameError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.explain.release.axis_labels import (
@@ -30,7 +30,7 @@ from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
 from pandas_blowfish.explain.release.rows import ROW
 from pandas_blowfish.explain.release.series import Series
 from pandas_blowfish.plan.scales import widest
-from pandas_blowfish.release import Facts, facts_of, interval, value_of
+from pandas_blowfish.release import UNSHAPED, Facts, facts_of, interval, value_of
 
 GROUPS = 8  # series beyond which many counts are a heat map
 
@@ -99,6 +99,8 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
     """Draw a release by the facts of its receipt and return the note."""
     verb = str(facts.get("verb"))
     shown = value_of(verb, facts.get("values_are"))
+    if verb in RANKS:
+        release = _by_value(release)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
     crossed = _crossed(release, facts, verb)
@@ -211,6 +213,19 @@ def _split(index: pd.Index[Any]) -> tuple[Any, pd.Index[Any], Any, list[str]]:
     names = [plain(name_of(each)) for each in outer]
     names = [f" {name}" if name.startswith("_") else name for name in names]  # "_" hides from legends
     return codes, cells.rename(index.names[-1]), groups, names
+
+
+def _by_value(release: pd.DataFrame) -> pd.DataFrame:
+    """Return listed values with their counts, by value in place of rank, or raise where there are none."""
+    if "count" not in release.columns:
+        fix = 'draw top(..., strategy="counts"), or a hist.'
+        raise FrameError("values were released, and no counts to draw", fix=fix)
+    own = [name for name in release.columns if name not in ("count", "std", UNSHAPED)]
+    rows = zip(*(release[name] for name in own), strict=True)
+    names = [", ".join(plain(name_of(each)) for each in row) for row in rows]
+    labels = pd.CategoricalIndex(names, categories=list(dict.fromkeys(names)), name=", ".join(map(str, own)))
+    outer = [release.index.get_level_values(level) for level in range(release.index.nlevels - 1)]
+    return release.set_axis(pd.MultiIndex.from_arrays([*outer, labels]) if outer else labels)
 
 
 def _crossed(release: pd.DataFrame, facts: Facts, verb: str) -> bool:

@@ -20,6 +20,7 @@ LETTERS = 120_000  # of such a file
 HELD = "holds the true answer with 95% probability"
 HOLDS = {  # what intervals of some verbs are, where they are less than that
     "quantile": "holds the whole cell of the true answer with 95% probability",
+    **dict.fromkeys(("mode", "top"), f"{HELD}, for all values at once that may be listed"),
     "kmeans": "is its 95% interval as far as noise in whole bins goes: what the borders cut is left out",
 }
 

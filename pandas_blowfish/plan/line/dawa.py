@@ -145,3 +145,15 @@ class Dawa(Tree):
     def matrix(self) -> NoReturn:
         """Refuse: which query rows are measured depends on the rows of the table."""
         raise ArgumentError("strategy", "dawa measures what the rows suggest: no matrix before the release")
+
+
+def median_distances(sums: Ints, width: int) -> Ints:
+    """Return for each run of `width` sums the L1 distance from its median; the last may be shorter."""
+    whole = len(sums) // width
+    runs = np.sort(sums[: whole * width].reshape(whole, width), axis=1)
+    found = runs[:, width - width // 2 :].sum(axis=1) - runs[:, : width // 2].sum(axis=1)
+    rest = np.sort(sums[whole * width :])
+    if not len(rest):
+        return np.asarray(found)
+    half = len(rest) // 2
+    return np.append(found, rest[len(rest) - half :].sum() - rest[:half].sum())
