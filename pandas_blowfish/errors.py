@@ -179,7 +179,8 @@ class OutsideDomainError(FrameError):
         fix = (
             "bf.check(frame, policy) counts them; fix the rows, widen the schema, declare nullable=True, or "
         )
-        fix += 'outside="clip" for an order, or leave the column out of the schema if no query needs it.'
+        fix += 'outside="clip" for an order, other="other" for values that are not listed, or leave the '
+        fix += "column out of the schema if no query needs it."
         super().__init__(f"rows lie outside the declared domain of {names}", columns=columns, fix=fix)
 
 

@@ -26,7 +26,7 @@ from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.plan.tally import tally as counts_of
-from pandas_blowfish.policy.attribute import Attribute, suggest
+from pandas_blowfish.policy.attribute import Attribute, Values, suggest
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
@@ -271,17 +271,19 @@ def compare_facts(
     return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
-    """Return how many rows of a column are missing, and how many outside its domain."""
+def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int, int]:
+    """Return how many rows of a column are missing, outside its domain, and in its cell of all others."""
+    other = attribute.cells - 1 if isinstance(attribute, Values) and attribute.other else None
 
     def work(part: pd.DataFrame) -> Ints:
-        found = np.zeros(2, dtype=np.int64)
+        found = np.zeros(3, dtype=np.int64)
         for (codes,) in chunks(part, [attribute], clip=clip):
-            found += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+            found[:2] += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+            found[2] += 0 if other is None else (codes == other).sum()
         return found
 
-    missing, outside = merge(frame, [attribute.name], work, add).tolist()
-    return missing, outside
+    missing, outside, unlisted = merge(frame, [attribute.name], work, add).tolist()
+    return missing, outside, unlisted
 
 
 def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:

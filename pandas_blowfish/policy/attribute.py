@@ -153,11 +153,17 @@ class Values(Attribute):
 
     values: tuple[Hashable, ...]
     ranked: bool = False  # an ordered categorical
+    other: bool = False  # the last value stands for every value that is not among these
 
     @property
     def cells(self) -> int:
         """Return how many values there are."""
         return len(self.values)
+
+    @property
+    def listed(self) -> tuple[Hashable, ...]:
+        """Return the values that stand for themselves."""
+        return self.values[:-1] if self.other else self.values
 
     @property
     def numeric(self) -> bool:
@@ -232,8 +238,9 @@ class Values(Attribute):
 
     def describe(self) -> str:
         """Return the values, shortened."""
-        shown = ", ".join(repr(value) for value in self.values[:12])
-        return shown + (f", ... ({self.cells} values)" if self.cells > 12 else "")
+        shown = ", ".join(repr(value) for value in self.listed[:12])
+        shown += f", ... ({len(self.listed)} values)" if len(self.listed) > 12 else ""
+        return f"{shown}, and {self.values[-1]!r} for every other value" if self.other else shown
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, SecretError
 from pandas_blowfish.exact.number import canonical, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS
+from pandas_blowfish.policy.attribute import MAX_CELLS, Values
 from pandas_blowfish.policy.domain import Domain, read_step
 from pandas_blowfish.policy.graph.joint import build_joint
 from pandas_blowfish.policy.graph.records import Block
@@ -38,11 +38,9 @@ def overrides_of(secrets: Any) -> Secrets:
     return out
 
 
-def steps_of(overrides: Secrets) -> dict[str, Any]:
-    """Return the cell widths that overrides state, by column."""
-    return {
-        keys[0]: secret["step"] for keys, secret in overrides.items() if len(keys) == 1 and "step" in secret
-    }
+def cells_stated(overrides: Secrets, part: str) -> dict[str, Any]:
+    """Return what overrides state of columns' cells: their "step", or the "other" of unlisted values."""
+    return {keys[0]: secret[part] for keys, secret in overrides.items() if len(keys) == 1 and part in secret}
 
 
 def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secrets) -> Secrets:
@@ -52,7 +50,12 @@ def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secre
         domain[column]  # raises UndeclaredColumnError
     if len(set(taken)) != len(taken):
         raise SecretError(None, "a column is in two blocks", fix="name each column in one secret.")
-    for column, step in steps_of(overrides).items():
+    for column, other in cells_stated(overrides, "other").items():
+        known = domain[column]
+        if not (isinstance(known, Values) and known.other and known.values[-1] == other):
+            fix = "leave other= out of the override, or state it beside the listed values."
+            raise SecretError(column, "its cells have another other=, or none", fix=fix)
+    for column, step in cells_stated(overrides, "step").items():
         attribute = domain[column]
         if read_step(attribute.kind, step) != getattr(attribute, "step", None):
             fix = "leave step= out of the override."
@@ -112,14 +115,16 @@ def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict
     name = ", ".join(columns)
     if secret["secret"] not in _KINDS or secret.get("metric", "l1") not in METRICS:
         raise SecretError(name, "several columns cannot share it", fix=f"one of {', '.join(_KINDS)}.")
-    if unknown := set(secret) - {"step", *keys_of(secret["secret"])}:
+    if unknown := set(secret) - {"step", "other", *keys_of(secret["secret"])}:
         problem = f"{secret['secret']} takes no {', '.join(sorted(map(str, unknown)))}"
         raise SecretError(name, problem, fix="leave it out.")
     if has_stand_in(secret):
         fix = 'say "public" or "protected", or give the column that may be missing a secret of its own.'
         raise SecretError(name, f"missing={secret['missing']!r} for several columns", fix=fix)
-    if "step" in secret:
-        raise SecretError(name, "a step belongs to one column", fix="state step= in each column's metadata.")
+    for part in ("step", "other"):
+        if part in secret:
+            fix = f"state {part}= in each column's metadata."
+            raise SecretError(name, f"{part}= belongs to one column", fix=fix)
     out = {str(key): canonical(thaw(value)) for key, value in secret.items()}
     if isinstance(out.get("theta"), str):  # 5, 5.0 and "5" are one theta
         with suppress(ArgumentError):

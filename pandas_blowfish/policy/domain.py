@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,7 +33,8 @@ from pandas_blowfish.policy.attribute import (
     suggest,
 )
 
-KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
+_BOUNDS = ("min", "max", "step", "exclusive_min", "exclusive_max")
+KEYS = ("type", *_BOUNDS, "values", "other", "ordered", "nullable", "tz")
 MAX_EDGES = 10**8  # of float cells that are listed
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
 
@@ -106,7 +107,9 @@ def to_dict(attribute: Attribute) -> dict[str, Any]:
     """Return an attribute as plain values; `from_dict` reads it back exactly."""
     out: dict[str, Any] = {"type": attribute.kind}
     if isinstance(attribute, Values):
-        out["values"] = [canonical_value(value) for value in attribute.values]
+        out["values"] = [canonical_value(value) for value in attribute.listed]
+        if attribute.other:
+            out["other"] = attribute.values[-1]
         if attribute.ranked:
             out["ordered"] = True
         if attribute.kind == "datetime" and attribute.tz is not None:
@@ -152,9 +155,12 @@ def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
         spec.setdefault("values", [False, True])
     tz = spec.pop("tz", None)
     if "values" in spec:
-        values = spec.pop("values")
+        values, other = spec.pop("values"), spec.pop("other", None)
         _nothing_left(name, spec)
-        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
+        listed = values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
+        return listed if other is None else with_other(listed, other)
+    if "other" in spec:
+        raise with_other_refused(name, "its values are not listed")
     low, high, step = (spec.pop(key, None) for key in ("min", "max", "step"))
     _nothing_left(name, spec)
     attribute = numeric_attribute(
@@ -194,6 +200,42 @@ def values_attribute(
     if min(len(attribute.codes), len(set(attribute.values))) != len(listed):  # to pandas True is 1
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
     return attribute
+
+
+def with_other(attribute: Attribute, other: Any) -> Values:
+    """Return a listed column with one more value, last, which every value that is not listed falls into.
+
+    Examples:
+        >>> with_other(values_attribute("shop", "string", ["A", "B"], nullable=False), "other").values
+        ('A', 'B', 'other')
+
+    Proof note:
+        Requires: every engine codes rows by `count.encode.encoder`.
+        Ensures:  two rows that differ only in which unlisted value they have are the same record: no release,
+                  seal or kept row depends on it.
+        Because:  both have the code of the last value, and after encoding there are only codes; the value
+                  is one of the domain, so the secret's graph, and its edges by definition, have it as a cell.
+        Checked:  tests/count/test_encode.py::test_unlisted_values_are_one_cell
+    """
+    name = attribute.name
+    if not isinstance(attribute, Values):
+        raise with_other_refused(name, "its values are not listed")
+    if attribute.numeric or attribute.kind == "bool":
+        raise with_other_refused(name, f"values of type {attribute.kind} have no place for others")
+    if attribute.ranked:
+        raise with_other_refused(name, "its values are in an order, in which others have no place")
+    if not isinstance(other, str) or not other.isprintable() or not other.strip():
+        raise SchemaError(name, "other= is not a name", fix='name the cell of all others, as other="other".')
+    if other in attribute.values:
+        fix = "give another name, or take it out of the list."
+        raise SchemaError(name, f"other={other!r} is a listed value too", fix=fix)
+    return replace(attribute, values=(*attribute.values, str.__str__(other)), other=True)
+
+
+def with_other_refused(name: str, problem: str) -> SchemaError:
+    """Return the error for a column that can have no cell of all others."""
+    fix = 'declare a column of type "category" or str without an order, and list its values, or leave '
+    return SchemaError(name, f"other=, and {problem}", fix=f"{fix}other= out.")
 
 
 def numeric_attribute(

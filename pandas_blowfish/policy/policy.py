@@ -15,11 +15,11 @@ from pandas_blowfish.policy.attach import require_agreement
 from pandas_blowfish.policy.blocks import (
     Columns,
     blocks_of,
+    cells_stated,
     freeze,
     merge,
     neighbors_of,
     overrides_of,
-    steps_of,
     thaw,
 )
 from pandas_blowfish.policy.domain import Domain
@@ -115,7 +115,8 @@ class Policy:
                 require_agreement(schema, attached)
                 self.__dict__.update(attached.__dict__)
                 return
-            domain, own = read(schema, steps_of(overrides))
+            stated = (cells_stated(overrides, part) for part in ("step", "other"))
+            domain, own = read(schema, *stated)
         else:
             raise SchemaError(
                 None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."

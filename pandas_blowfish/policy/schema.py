@@ -13,7 +13,7 @@ from pandas.api import types
 
 from pandas_blowfish.errors import SchemaError
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute
+from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute, with_other
 from pandas_blowfish.policy.margin import RELATIVE
 
 _NEEDS = {
@@ -32,12 +32,15 @@ def is_schema(schema: Any) -> bool:
     return hasattr(schema, "to_schema") or (hasattr(schema, "columns") and hasattr(schema, "checks"))
 
 
-def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[str, Any]]]:
+def read(
+    schema: Any, steps: Mapping[str, Any], others: Mapping[str, Any] | None = None
+) -> tuple[Domain, dict[str, dict[str, Any]]]:
     """Return the domain of a pandera schema and the secret each column's metadata states.
 
     Args:
         schema: A `DataFrameSchema` or a `DataFrameModel`.
         steps: Cell widths stated outside the schema, for columns that state none themselves.
+        others: Names of the cell of unlisted values, stated outside the schema likewise.
     """
     schema = _plain_schema(schema)
     attributes: list[Attribute] = []
@@ -63,6 +66,8 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
             bounds = attribute is not None and _has_bounds(column)
             pending[name] = _step(kind, secret) if bounds else _NEEDS.get(kind, _NEEDS["string"])
             continue
+        if (other := secret.pop("other", (others or {}).get(name))) is not None:
+            attribute = with_other(attribute, other)
         attributes.append(attribute)
         secrets[name] = secret
     if not attributes:
@@ -138,8 +143,11 @@ def draft(dtypes: Mapping[str, Any]) -> str:
         "",
         "# State each ... as what a person may have, never as what these rows happen to hold.",
         "# Delete columns that no query needs, such as ids. Add nullable=True where values may be missing.",
+        '# A value that is not listed is refused; metadata=bf.full(other="other") takes them in one cell.',
         "schema = pa.DataFrameSchema({",
     ]
+    if not any(kind_of_dtype(dtype) in ("category", "string") for dtype in dtypes.values()):
+        del lines[-2]
     for name, dtype in dtypes.items():
         kind, first = kind_of_dtype(dtype), ""
         if isinstance(dtype, pd.PeriodDtype):

@@ -183,7 +183,7 @@ _LINES: dict[str, list[tuple[str, str, str]]] = {
         ("step", BLANK, "the width of a cell, such as 1D"),
     ],
     "bool": [],
-    "category": [("values", f"[{BLANK}]", "every value it may have, in order")],
+    "category": [("values", f"[{BLANK}]", "every value it may have, in order; `other: other` for the rest")],
     "string": [("values", f"[{BLANK}]", "every value; dates: type: datetime with min, max, step")],
 }
 
@@ -402,7 +402,7 @@ def _require_parts(name: str, secret: Any) -> None:
     if not isinstance(kind, str) or kind not in KINDS_OF_SECRET:
         return
     known = [key for key in SECRET if key in keys_of(kind)]
-    if unknown := _unknown(secret, [*known, "step"]):
+    if unknown := _unknown(secret, [*known, "step", "other"]):
         fix = f"{_meant(unknown, known)}known for {kind}: {', '.join(known)}."
         raise SecretError(name, _named(unknown), fix=fix)
 
