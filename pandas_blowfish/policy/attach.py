@@ -44,7 +44,8 @@ def require_agreement(schema: Any, policy: Policy) -> None:
         Checked:  tests/policy/test_attach_agree.py::test_agreement_matches_enumeration
     """
     others = {each.name: each.values[-1] for each in policy.domain if isinstance(each, Values) and each.other}
-    domain, own = read(schema, _steps(schema, policy.domain), others)
+    keys = dict.fromkeys(policy.open_columns)
+    domain, own = read(schema, _steps(schema, policy.domain), others, keys)
     stated = stated_columns(schema)
     now = use_logarithms(domain, {name: secret for name, secret in own.items() if name in stated})
     found = _cells(now, policy.domain)

@@ -83,6 +83,32 @@ def blocks_of(domain: Domain, secrets: Mapping[Columns, Mapping[str, Any]]) -> d
     return blocks
 
 
+def require_same_keys(secrets: Mapping[Columns, Mapping[str, Any]], **stated: Any) -> None:
+    """Refuse keys from rows where they need not be the same in all neighbouring tables, or nothing is proved.
+
+    Proof note:
+        Requires: a column whose keys come from rows is public, and the keys are those of all rows, before any
+                  are left out of people with too many.
+        Ensures:  neighbouring tables have the same keys, so that reading them reveals nothing that the policy
+                  does not, also once facts are recorded later.
+        Because:  without presence neighbours have the same rows, which move along edges or, where facts are
+                  touched, anywhere in the closure; both leave public columns as they are. With presence a
+                  row that alone has a key takes it away. Groups of a partition are left by moves of the
+                  closure: they are not read from rows at all, their totals are exact and free instead.
+        Checked:  tests/privacy/test_keys.py::test_neighbours_have_the_same_keys
+    """
+    open_ = [columns[0] for columns, secret in secrets.items() if "keys" in secret]
+    if not open_:
+        return
+    if stated["presence"]:
+        fix = "presence=False, or list the values that the column may have, with other= for more."
+        why = "a row that is not there takes its key away, so that keys would reveal who is"
+        raise SecretError(open_[0], f'keys="rows" and presence=True: {why}', fix=fix)
+    if stated["aggregates"] or stated["chain"] is not None:
+        what = 'keys="rows", and nothing is proved of it under a secret total or a chain'
+        raise SecretError(open_[0], what, fix="list the values that the column may have.")
+
+
 def neighbors_of(neighbors: Any) -> str | int:
     """Return how many blocks one neighbour may change, or raise."""
     if isinstance(neighbors, numbers.Integral) and not isinstance(neighbors, bool) and int(neighbors) >= 1:
@@ -121,7 +147,7 @@ def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict
     if has_stand_in(secret):
         fix = 'say "public" or "protected", or give the column that may be missing a secret of its own.'
         raise SecretError(name, f"missing={secret['missing']!r} for several columns", fix=fix)
-    for part in ("step", "other"):
+    for part in ("step", "other", "keys"):
         if part in secret:
             fix = f"state {part}= in each column's metadata."
             raise SecretError(name, f"{part}= belongs to one column", fix=fix)

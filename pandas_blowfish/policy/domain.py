@@ -17,8 +17,8 @@ from pandas_blowfish.errors import (
     ArgumentError,
     DomainTooLargeError,
     SchemaError,
-    UnboundedColumnError,
     UndeclaredColumnError,
+    UnlistedColumnError,
 )
 from pandas_blowfish.exact.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 from pandas_blowfish.exact.number import canonical_value, exact, plain
@@ -27,6 +27,7 @@ from pandas_blowfish.policy.attribute import (
     Attribute,
     Grid,
     Unbounded,
+    Uncounted,
     Values,
     integer_dtype,
     is_missing,
@@ -37,6 +38,19 @@ _BOUNDS = ("min", "max", "step", "exclusive_min", "exclusive_max")
 KEYS = ("type", *_BOUNDS, "values", "other", "ordered", "nullable", "tz")
 MAX_EDGES = 10**8  # of float cells that are listed
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
+
+
+@dataclass(frozen=True)
+class Unlisted(Uncounted):
+    """A public column whose values are those that rows will have: it has cells once they are protected."""
+
+    def refuse_cells(self) -> UnlistedColumnError:
+        """Return the error that names the keys."""
+        return UnlistedColumnError(self.name)
+
+    def describe(self) -> str:
+        """Return where the values come from."""
+        return "the values that occur in the rows"
 
 
 @dataclass(frozen=True)
@@ -82,8 +96,8 @@ class Domain:
         """Return the domain of some columns, in the order given, all of them with cells."""
         chosen = tuple(self[column] for column in columns)
         for attribute in chosen:
-            if not attribute.bounded:
-                raise UnboundedColumnError(attribute.name)
+            if isinstance(attribute, Uncounted):
+                raise attribute.refuse_cells()
             if attribute.size > MAX_CELLS:
                 raise DomainTooLargeError(
                     f"column {attribute.name!r}", attribute.size, MAX_CELLS, fix="declare a wider step."
@@ -154,6 +168,11 @@ def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
     if kind == "bool":
         spec.setdefault("values", [False, True])
     tz = spec.pop("tz", None)
+    if spec.pop("keys", None) is not None:
+        if beside := [key for key in KEYS if key in spec] + ["ordered"] * ranked:
+            raise with_keys_refused(name, f"it has `{beside[0]}:`")
+        _nothing_left(name, spec)
+        return keys_attribute(name, kind, nullable=nullable)
     if "values" in spec:
         values, other = spec.pop("values"), spec.pop("other", None)
         _nothing_left(name, spec)
@@ -230,6 +249,19 @@ def with_other(attribute: Attribute, other: Any) -> Values:
         fix = "give another name, or take it out of the list."
         raise SchemaError(name, f"other={other!r} is a listed value too", fix=fix)
     return replace(attribute, values=(*attribute.values, str.__str__(other)), other=True)
+
+
+def keys_attribute(name: str, kind: str, *, nullable: bool) -> Unlisted:
+    """Return a column whose values are read from rows later."""
+    if kind not in ("string", "category", "integer"):
+        raise with_keys_refused(name, f"its type is {kind or 'not stated'}")
+    return Unlisted(name, kind, nullable)
+
+
+def with_keys_refused(name: str, problem: str) -> SchemaError:
+    """Return the error for a column whose values cannot be read from rows."""
+    fix = "declare text or whole numbers, without bounds or a list of values, or leave keys= out."
+    return SchemaError(name, f'keys="rows", and {problem}', fix=fix)
 
 
 def with_other_refused(name: str, problem: str) -> SchemaError:

@@ -52,6 +52,10 @@ def hints(policy: Policy) -> Iterator[Hint]:
     if bare:
         fix = "policy.describe()  # nothing to change: make one row of a person's before protect()"
         yield "independent", tuple(bare), INDEPENDENT, fix
+    if policy.open_columns:
+        what = "its values are read from the rows: which of them occur is disclosed, as all is of the column"
+        fix = "pa.Check.isin([...])  # if results of several tables are to have the same rows"
+        yield "keys-disclosed", policy.open_columns, what, fix
     if policy.max_rows > 1:
         what = f"a person with up to {policy.max_rows:,} rows: the promise is about the rows that are kept. "
         what += "Where secrets are not full, a changed value of somebody with more may change which these are"
@@ -85,7 +89,7 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
 
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
 _FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-joint", "fact-known")
-_SECRETS = ("error-wide", "independent", "max-rows", "aggregate", "chain")
+_SECRETS = ("error-wide", "independent", "keys-disclosed", "max-rows", "aggregate", "chain")
 _SOME = ("undeclared", "not-looked-at", "missing-public", "missing-joins", "other-disclosed")
 KINDS = (*_CELLS, *_SOME, *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one

@@ -13,7 +13,14 @@ from pandas.api import types
 
 from pandas_blowfish.errors import SchemaError
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute, with_other
+from pandas_blowfish.policy.domain import (
+    Domain,
+    keys_attribute,
+    numeric_attribute,
+    values_attribute,
+    with_keys_refused,
+    with_other,
+)
 from pandas_blowfish.policy.margin import RELATIVE
 
 _NEEDS = {
@@ -33,7 +40,10 @@ def is_schema(schema: Any) -> bool:
 
 
 def read(
-    schema: Any, steps: Mapping[str, Any], others: Mapping[str, Any] | None = None
+    schema: Any,
+    steps: Mapping[str, Any],
+    others: Mapping[str, Any] | None = None,
+    keys: Mapping[str, Any] | None = None,
 ) -> tuple[Domain, dict[str, dict[str, Any]]]:
     """Return the domain of a pandera schema and the secret each column's metadata states.
 
@@ -41,6 +51,7 @@ def read(
         schema: A `DataFrameSchema` or a `DataFrameModel`.
         steps: Cell widths stated outside the schema, for columns that state none themselves.
         others: Names of the cell of unlisted values, stated outside the schema likewise.
+        keys: Columns whose keys are read from rows, stated outside the schema likewise.
     """
     schema = _plain_schema(schema)
     attributes: list[Attribute] = []
@@ -57,6 +68,12 @@ def read(
         kind = _kind(column.dtype)
         logs = secret.get("secret") == RELATIVE and not (_has_bounds(column) or _has_values(column))
         step = steps.get(name) if logs else secret.pop("step", steps.get(name))
+        if "keys" in secret or name in (keys or {}):
+            if _has_bounds(column) or _attribute(name, column, kind.replace("integer", ""), step) is not None:
+                raise with_keys_refused(name, "its values are declared")
+            attributes.append(keys_attribute(name, kind, nullable=bool(column.nullable)))
+            secrets[name] = secret
+            continue
         attribute = None if kind == "other" else _attribute(name, column, kind, step)
         if attribute is not None and not attribute.bounded and stated is not None and _has_bounds(column):
             raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_step(kind, stated))

@@ -22,7 +22,15 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import distance, from_ns, is_span, span_ns, span_text
 from pandas_blowfish.exact.number import canonical, canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values, cell_of, is_missing
+from pandas_blowfish.policy.attribute import (
+    MAX_CELLS,
+    Attribute,
+    Grid,
+    Values,
+    cell_of,
+    is_missing,
+)
+from pandas_blowfish.policy.domain import Unlisted
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.partition import group_cells, is_grid, is_width, plain_groups, width_of
@@ -35,6 +43,7 @@ __all__ += ["relative_error", "threshold"]
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
 PUBLIC, PROTECTED = "public", "protected"
+ROWS = "rows"  # where the keys of a public column may come from
 ALLOWED = '"public", "protected", or a declared value that missing ones are kept like'
 
 
@@ -135,7 +144,14 @@ def relative_error(c: Any, step: Any = None, *, missing: Any = None) -> Metadata
     return _metadata("relative_error", step, missing, None, c=distance(c, "c"))
 
 
-def partition(groups: Any, step: Any = None, *, missing: Any = None, other: str | None = None) -> Metadata:
+def partition(
+    groups: Any,
+    step: Any = None,
+    *,
+    missing: Any = None,
+    other: str | None = None,
+    keys: str | None = None,
+) -> Metadata:
     """Protect values of the same group from each other; the group itself is disclosed.
 
     Args:
@@ -146,29 +162,44 @@ def partition(groups: Any, step: Any = None, *, missing: Any = None, other: str 
         missing: "public", "protected" or a value; see `threshold`.
         other: The name of the value that unlisted ones fall into, see `full`: a group may hold it, else it is
             a group of its own, and it is disclosed who falls into it.
+        keys: None. Groups are listed, never read from rows as keys of `public` are: a public fact recorded
+            later lets records change groups, and nothing would have been charged for naming those that occur.
+            Their totals, exact and free, are how to learn which do.
 
     Examples:
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
         {'lung': ['flu', 'asthma'], 'heart': ['angina']}
     """
+    if keys is not None:
+        why = "groups that occur are not read from rows: public facts, recorded later too, let records change"
+        fix = "list all groups; `hist` by group is exact and free where no fact is touched."
+        raise ArgumentError("keys", f"{why} groups", fix=fix)
     if is_grid(groups):  # read by column for a joint secret, as {value: group number} for one column
         widths = {name: distance(width, "width") for name, width in groups.items()}
         return _metadata("partition", step, missing, other, groups=widths)
     return _metadata("partition", step, missing, other, groups=plain_groups(groups))
 
 
-def public(step: Any = None, *, other: str | None = None) -> Metadata:
+def public(step: Any = None, *, other: str | None = None, keys: str | None = None) -> Metadata:
     """Declare a column known to everyone, the same in every possible table.
 
     Args:
         step: Width of a cell, in the column's own units.
         other: The name of the value that unlisted ones fall into; see `full`.
+        keys: "rows" for a column of text or whole numbers whose values nobody lists: those that occur are
+            read from the rows when they are protected, and disclosed. Not where presence is secret.
 
     Examples:
         >>> public()
         {'blowfish': {'secret': 'public'}}
     """
-    return _metadata("public", step, None, other)
+    if keys is None:
+        return _metadata("public", step, None, other)
+    if keys != ROWS:
+        raise ArgumentError("keys", "not where keys are read from", allowed='"rows", or leave it out')
+    if other is not None:
+        raise ArgumentError("other", "keys of rows are all listed", fix="leave keys= or other= out.")
+    return _metadata("public", step, None, None, keys=ROWS)
 
 
 def edges(
@@ -208,6 +239,9 @@ def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
             attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
         )
     out = fit_missing(out, attribute)
+    if isinstance(attribute, Unlisted) != ("keys" in out) or out.get("keys", ROWS) != ROWS:
+        fix = 'list its values, or say bf.public(keys="rows") of one without values or bounds.'
+        raise SecretError(attribute.name, "keys= and the column's values do not agree", fix=fix)
     if kind == "threshold":
         _theta(out, attribute)
         times = attribute.kind == "datetime"
@@ -396,7 +430,7 @@ _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], 
     "full": (_full, ()),
     "threshold": (_threshold, ("theta", "metric", "scale")),
     "partition": (_partition, ("groups",)),
-    "public": (_public, ()),
+    "public": (_public, ("keys",)),
     "edges": (_edges, ("pairs",)),
     "absolute_error": (_absolute, ("k",)),
     "relative_error": (ratio_ball, ("c",)),

@@ -249,7 +249,7 @@ PARTS = (
     "chain",
     "max_rows",
 )
-SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing")
+SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing", "keys")
 MAX_SHOWN = 12  # blanks that an error names
 
 
@@ -353,7 +353,8 @@ def read_form(spec: Any) -> dict[str, Any]:
         stated = column.get("secret")
         given = {"secret": stated} if isinstance(stated, str) else stated
         beside = ("secret", "step") if _logs(given, column) else ("secret",)
-        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in beside}))
+        rows = {"keys": given["keys"]} if isinstance(given, Mapping) and "keys" in given else {}
+        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in beside} | rows))
         if "secret" in column:
             moved = {"step": column["step"]} if "step" in beside and "step" in column else {}
             secrets[(name,)] = {**given, **moved} if isinstance(given, Mapping) else given

@@ -6,7 +6,7 @@ import pandera.pandas as pan
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import OutsideDomainError
+from pandas_blowfish.errors import FrameError, OutsideDomainError, StaleFrameError, UnlistedColumnError
 
 pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
@@ -87,3 +87,56 @@ def test_without_the_cell_they_are_refused(engine):
     assert checked["other"].tolist() == [strange, 0]
     assert checked["outside"].tolist() == [0, 0]
     assert checked["status"].tolist() == ["ok", "ok"]
+
+
+def _keyed(kind=str, **more):
+    shop = pan.Column(kind, metadata=bf.public(keys="rows"), **more)
+    age = pan.Column(int, pan.Check.in_range(0, 9), metadata=bf.threshold(2))
+    return bf.Policy(pan.DataFrameSchema({"shop": shop, "age": age}))
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_keys_are_the_same_on_every_engine(first):
+    """One dataset, begun on any engine: the others complete the policy alike, and find the same seal."""
+    policy, ledger = _keyed(), bf.Ledger()
+    stated = {"epsilon": 100, "dataset": "d", "ledger": ledger}
+    found = {}
+    for engine in (first, *ENGINES):
+        rows = bf.protect(_native(engine, _rows()), policy, **stated)
+        with bf.testing.replay(5):
+            found[engine] = rows.marginal(["shop", "age"], epsilon=1)
+
+    assert found[first].index.levels[0].tolist() == sorted(set(_rows()["shop"]))
+    for frame in found.values():
+        pd.testing.assert_frame_equal(frame, found[first])
+    for strange in ("new", "a"):
+        changed = _rows()
+        changed.loc[changed["shop"] == "b", "shop"] = strange
+        with pytest.raises(StaleFrameError):
+            bf.protect(_native(first, changed), policy, **stated)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_numbers_are_keys_too(engine):
+    """Keys are values, not storage; values of another type are refused, and never shown."""
+    numbers = _rows().assign(shop=lambda rows: rows["who"] * 1000)
+    policy = _keyed(int)
+
+    rows = bf.protect(_native(engine, numbers), policy, epsilon=1)
+
+    assert rows.hist("shop", epsilon=1).index.tolist() == sorted(set(numbers["shop"]))
+    with pytest.raises(FrameError, match="not whole numbers"):
+        bf.protect(_native(engine, _rows()), policy, epsilon=1)
+    with pytest.raises(FrameError, match="not text"):
+        bf.protect(_native(engine, numbers), _keyed(), epsilon=1)
+
+
+def test_plans_need_keys():
+    """An open policy plans nothing; one with keys, or of protected rows, does."""
+    policy = _keyed()
+
+    with pytest.raises(UnlistedColumnError, match="with_keys"):
+        _ = policy.plan
+    assert len(policy.with_keys({"shop": ["p", "q"]}).plan.hist("shop", epsilon=1).index) == 2
+    assert bf.protect(_rows(), policy, epsilon=1).plan.hist("shop", epsilon=1).cost == 0
+    assert bf.check(_rows(), policy)["status"].tolist() == ["ok", "ok"]

@@ -14,7 +14,7 @@ from pandas_blowfish.count.seal import row_count
 from pandas_blowfish.count.units import count_rows
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.attribute import Attribute, Values
-from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
+from pandas_blowfish.queries.frames.protect import as_policy, check_arguments, list_keys
 
 FEW_ROWS = 10  # numbers of rows per person that are listed one by one
 _STEPS = tuple(each * 10**power for power in range(1, 6) for each in (2, 5, 10))
@@ -81,6 +81,8 @@ def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None =
     if unit is not None:
         count.require_unit_column(frame, unit)
         return _per_unit(count_rows(frame, unit))
+    count.require_columns(frame, promise.open_columns)
+    promise = list_keys(promise, frame, None)
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
     dtypes = frame.dtypes
