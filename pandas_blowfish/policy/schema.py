@@ -5,6 +5,7 @@ Never sees rows. Pandera itself is not imported here: whoever hands us a schema 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -238,13 +239,13 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
     bounds = _Bounds(name)
     for check in column.checks or ():
         bounds.take(check)
-    dtype = getattr(column.dtype, "type", None)
+    dtype: Any = getattr(column.dtype, "type", None)
     nullable, values, ranked = bool(column.nullable), bounds.values, False
     if isinstance(dtype, pd.CategoricalDtype):
         ranked = bool(dtype.ordered)
-        if dtype.categories is not None and len(dtype.categories):
-            listed = dtype.categories.tolist()
-            values = listed if values is None else [value for value in listed if value in set(values)]
+        values = _listed(dtype.categories, values)
+    elif kind == "category" and str(dtype).startswith("Enum"):
+        values = _listed(pd.Index(list(dtype.categories)), values)
     if kind == "bool":
         values = [False, True] if values is None else values
     if values is not None:
@@ -256,7 +257,7 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
         return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
     if kind in ("", "string", "category"):
         return None
-    tz = getattr(dtype, "tz", None)
+    tz = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
     return numeric_attribute(
         name,
         kind,
@@ -268,6 +269,14 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
         tz=None if tz is None else str(tz),
         nullable=nullable,
     )
+
+
+def _listed(categories: pd.Index[Any] | None, values: list[Any] | None) -> list[Any] | None:
+    """Return the categories of a dtype, those that checks allow."""
+    if categories is None or not len(categories):
+        return values
+    listed = categories.tolist()
+    return listed if values is None else [value for value in listed if value in set(values)]
 
 
 class _Bounds:
@@ -330,7 +339,30 @@ class _Bounds:
 
 def _kind(dtype: Any) -> str:
     """Return the kind of a pandera dtype: "" when the schema states none, "other" when it has no cells."""
-    return "" if dtype is None else kind_of_dtype(getattr(dtype, "type", dtype)) or "other"
+    if dtype is None:
+        return ""
+    own = getattr(dtype, "type", dtype)
+    if type(dtype).__module__.startswith("pandera.engines.") and not _is_pandas(dtype):
+        word = re.match("[a-z]*", str(own).lower().removeprefix("large_"))
+        return next((kind for kind, words in _ENGINES.items() if word and word[0] in words), "other")
+    return kind_of_dtype(own) or "other"
+
+
+def _is_pandas(dtype: Any) -> bool:
+    """Return whether a pandera dtype is one of the pandas, or numpy, backend."""
+    return type(dtype).__module__.rpartition(".")[2] in ("pandas_engine", "numpy_engine")
+
+
+# the first word of the names that polars, PyArrow and Spark have for types
+_WORDS = {
+    "integer": "int uint longtype integertype shorttype bytetype",
+    "float": "float double halffloat decimal floattype doubletype decimaltype",
+    "datetime": "datetime date timestamp timestamptype timestampntztype datetype",
+    "bool": "boolean bool booleantype",
+    "category": "categorical enum dictionary",
+    "string": "string utf stringtype",
+}
+_ENGINES = {kind: set(words.split()) for kind, words in _WORDS.items()}
 
 
 def kind_of_dtype(dtype: Any) -> str:

@@ -86,6 +86,7 @@ def protect(
     shared, who = as_pool(pool), check_analyst(analyst)
     most = None if limits is None else read_limits(limits)
     count.require_columns(frame, promise.domain.columns)
+    count.require_instants(frame, promise.domain)
     if unit is not None:
         count.require_unit_column(frame, unit)
         if promise.max_rows == 1:
