@@ -23,8 +23,8 @@ from pandas_blowfish.count.readers.streams import read_stream, refuse_others
 READERS = (read_arrow, read_polars, read_duckdb, read_dask, read_spark, read_stream)
 
 TAKEN = (
-    "a frame of pandas, polars or narwhals, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark "
-    "DataFrame, a table that exports Arrow streams, or a function that opens one"
+    "a frame of pandas or polars (narwhals too), a PyArrow table or dataset, a DuckDB relation, a Dask or "
+    "Spark DataFrame, a table that exports Arrow streams, or a function that opens one"
 )
 
 

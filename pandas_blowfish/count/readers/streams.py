@@ -20,7 +20,7 @@ from pandas_blowfish.errors import FrameError
 
 ONCE = ("__next__", "read_next_batch", "read_next")  # what a stream that is read once has
 COLUMNS = ("Series", "ChunkedArray", "Array")  # of one column, which no table is
-_READER = "bf.protect(lambda: dataset.scanner().to_reader(), ...), as an example."
+_READER = "such as bf.protect(lambda: dataset.scanner().to_reader(), ...)."
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +80,10 @@ def read_stream(frame: Any) -> StreamBatches | None:
         return None
     first, second = (ask_engine(StreamBatches.engine, "opened", frame) for _ in range(2))
     if first is second and _is_once(first):
-        fix = f"open a new one in the function: {_READER}"
+        fix = f"open a new one in the function, {_READER}"
         raise FrameError("the function gives one stream twice, which can be read once", fix=fix)
     if not (hasattr(first, "__arrow_c_stream__") or hasattr(first, "__iter__")):
-        fix = f"return a pyarrow.RecordBatchReader or an iterable of record batches: {_READER}"
+        fix = f"return a pyarrow.RecordBatchReader or an iterable of record batches, {_READER}"
         raise FrameError(f"the function gives a {type(first).__name__}, which is no stream", fix=fix)
     return StreamBatches(frame)
 
@@ -105,7 +105,7 @@ def _is_once(stream: Any) -> bool:
 def _require_again(frame: Any) -> None:
     """Refuse streams that are gone once they are read."""
     if _is_once(frame):
-        fix = f"give a function that opens it: {_READER}"
+        fix = f"give a function that opens it, {_READER}"
         raise FrameError(
             f"a {type(frame).__name__} can be read once, and each release reads the rows", fix=fix
         )
