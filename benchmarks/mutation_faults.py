@@ -40,8 +40,7 @@ from pandas_blowfish.plan.totals import sensitivity as shifts
 from pandas_blowfish.plan.totals import sensitivity as stretch
 from pandas_blowfish.plan.totals import sums as totals
 from pandas_blowfish.policy import policy as policies
-from pandas_blowfish.policy import secret as groups
-from pandas_blowfish.policy.graph import ball
+from pandas_blowfish.policy.graph import ball, partition
 from pandas_blowfish.policy.graph import records as product
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.secret_graph import Cliques
@@ -983,14 +982,14 @@ def _(patch: Patches) -> None:
     POLICIES,
     "hist, listed groups",
     relied=True,
-    tests="tests/policy/test_secret_groups.py",
+    tests="tests/policy/graph/test_partition.py",
 )
 def _(patch: Patches) -> None:
     def split(old: Any, *given: Any) -> Any:
         found = old(*given)
         return 2 * found + np.arange(len(found)) // 2 % 2
 
-    patch.everywhere(groups.group_cells, split, kernel=True)
+    patch.everywhere(partition.group_cells, split, kernel=True)
 
 
 @fault("a chain's rate is doubled", OTHERS, "chain", relied=True, tests="tests/beyond/test_quilt.py")

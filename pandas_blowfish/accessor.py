@@ -28,7 +28,7 @@ from pandas_blowfish.arguments import check_call, check_free_call
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.pools import Pool
-from pandas_blowfish.count.readers import open_table
+from pandas_blowfish.count.readers import TAKEN, open_table
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -55,9 +55,6 @@ from pandas_blowfish.table_set import Tables
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
 from pandas_blowfish.verbs import Verbs, specialise
 
-TAKEN = (
-    "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
-)
 REFUSED = {  # protect, by the kind of what is protected
     "protected": ("this table is protected already", "give bf.protect the table itself."),
     "release": ("this frame is a release, not rows", "protect rows; a release answers more, free, as it is."),
@@ -457,7 +454,8 @@ def protect(
 
     Args:
         frame: A frame of pandas or polars (lazy too), a PyArrow table or dataset, a DuckDB relation, a
-            Dask or a `pyspark.sql` DataFrame.
+            Dask or a `pyspark.sql` DataFrame; a narwhals frame of these; any table of the Arrow PyCapsule
+            protocol; or a function without arguments that opens a new stream of record batches each time.
         policy: A `bf.Policy`, a pandera schema to make one of, or the path of a policy file (YAML).
         epsilon: The total that all releases together may lose; 0.1 means exactly 1/10.
         dataset: The name the budget is kept under. Required with a file ledger.
@@ -483,9 +481,9 @@ def protect(
     stated: dict[str, Any] = {"epsilon": epsilon, "dataset": dataset, "ledger": ledger}
     stated |= {"outside": outside, "unit": unit, "max_rows": max_rows, "new": new}
     stated |= {"pool": pool, "analyst": analyst, "limits": limits}
-    if isinstance(frame, pd.DataFrame):
-        return Protected(of(frame).protect(policy, **stated))
     table = open_table(frame)
+    if isinstance(table, pd.DataFrame):
+        return Protected(of(table).protect(policy, **stated))
     if not isinstance(table, Frame):
         what = f"a {type(frame).__module__}.{type(frame).__qualname__} is no table that can be counted"
         raise FrameError(what, fix=f"give {TAKEN}; a path as pl.scan_parquet(path) or pd.read_csv(path).")

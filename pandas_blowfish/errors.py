@@ -124,6 +124,17 @@ class UnboundedColumnError(BlowfishError, ValueError):
         super().__init__(_message(f"column {column!r} declares no bounds, {why}.", fix=fix))
 
 
+class UnlistedColumnError(BlowfishError, ValueError):
+    """A query needs the cells of a column whose keys are read from rows, and there are no rows yet."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        fix = "protect the rows and plan on them, df.blowfish.plan; or plan on the keys that you expect, "
+        fix += f"policy.with_keys({{{column!r}: [...]}}).plan."
+        what = f"column {column!r}: its keys are read from the rows when they are protected, "
+        super().__init__(_message(f"{what}and until then it has no cells.", fix=fix))
+
+
 class DomainTooLargeError(BlowfishError, ValueError):
     """An answer, or an enumeration, would have more cells than can be handled."""
 
@@ -179,7 +190,8 @@ class OutsideDomainError(FrameError):
         fix = (
             "bf.check(frame, policy) counts them; fix the rows, widen the schema, declare nullable=True, or "
         )
-        fix += 'outside="clip" for an order, or leave the column out of the schema if no query needs it.'
+        fix += 'outside="clip" for an order, other="other" for values that are not listed, or leave the '
+        fix += "column out of the schema if no query needs it."
         super().__init__(f"rows lie outside the declared domain of {names}", columns=columns, fix=fix)
 
 

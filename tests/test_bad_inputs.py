@@ -488,6 +488,25 @@ BAD = {
     "groups number": (lambda _: bf.partition(None), errors.ArgumentError),
     "edges of three": (lambda _: bf.edges([(1, 2, 3)]), errors.ArgumentError),
     "missing": (lambda _: bf.full(missing=["secret"]), errors.ArgumentError),
+    "other number": (lambda _: bf.full(other=5), errors.ArgumentTypeError),
+    "other of numbers": (
+        lambda _: bf.Policy(CELLS, secrets={"small": bf.full(other="x")}),
+        errors.SecretError,
+    ),
+    "keys of nothing": (lambda _: bf.public(keys="columns"), errors.ArgumentError),
+    "keys list": (lambda _: bf.public(keys=["rows"]), errors.ArgumentError),
+    "keys and other": (lambda _: bf.public(keys="rows", other="x"), errors.ArgumentError),
+    "keys of groups": (lambda _: bf.partition([["a"]], keys="rows"), errors.ArgumentError),
+    "keys of numbers": (
+        lambda _: bf.Policy(CELLS, secrets={"r": bf.public(keys="rows")}),
+        errors.SecretError,
+    ),
+    "with_keys of none": (lambda _: POLICY.with_keys({"x": [1]}), errors.ArgumentError),
+    "stream read once": (
+        lambda _: bf.protect(iter([1]), POLICY, epsilon=1),
+        errors.FrameError,
+    ),
+    "function of nothing": (lambda _: bf.protect(lambda: None, POLICY, epsilon=1), errors.FrameError),
     "schema set": (_schema(c=pa.Column(str, pa.Check.isin({"a", "b"}))), errors.SchemaError),
 }
 for _place, _value in enumerate(AWKWARD):

@@ -17,6 +17,8 @@ SHELL = {
     "counts them; fix the rows": "counts them; fix the rows, or give --na MARK for a text that means missing",
     "bf.check(frame, policy)": "`pandas-blowfish check`",
     'outside="clip"': "--outside clip",
+    'take others in one cell with bf.full(other="other")': "take others in one cell with `other: other`",
+    'other="other"': "`other: other`",
     "nullable=True": "`nullable: true`",
     "Ledger.raise_budget": "`pandas-blowfish ledger FILE --dataset NAME --raise TOTAL --reason TEXT`",
     "Ledger.record_exact": "in Python Ledger.record_exact",

@@ -30,7 +30,7 @@ from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, PolicyMisma
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.markup import decimal, read_numbers, spent_text
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.protect import check_arguments, require_bound
+from pandas_blowfish.queries.frames.protect import check_arguments, list_keys, require_bound
 from pandas_blowfish.release import receipt_of
 
 NEW = "add --new if this is the first release of it."
@@ -45,6 +45,8 @@ def release(given: Namespace, screen: Screen) -> int:
     bound, refused = _found(book, job, new=given.new)
     if refused is not None and (job.epsilon is None or not given.dry_run):
         raise refused
+    table = _rows(job, policy, screen) if policy.open_columns and bound is None else None
+    policy = list_keys(policy, table, bound)  # those of a new dataset are read from its rows, and planned on
     total = _total(job, policy, bound)
     planned = plan_all(job, policy, book, bound)
     before = Budget(total, Fraction(0)) if bound is None else book.budget(job.dataset)
@@ -54,9 +56,7 @@ def release(given: Namespace, screen: Screen) -> int:
     _remark(job, policy, bound, planned, screen)
     if given.dry_run:
         return _preview(job, policy, planned, bound, before, refused, screen)
-    with screen.bar("reading") as tick:
-        options: dict[str, Any] = {"separator": job.sep, "encoding": job.encoding, "na": job.na}
-        table = files.read_table(job.data, policy.domain, job.unit, tick=tick, **options)
+    table = _rows(job, policy, screen) if table is None else table
     if bound is not None:
         book.dataset(job.dataset)  # a ledger that was lost meanwhile is not begun again
     with screen.bar("protecting") as tick:
@@ -78,6 +78,13 @@ def release(given: Namespace, screen: Screen) -> int:
     sums = {"total": now.budget.total, "spent": now.budget.spent, "remaining": now.budget.remaining}
     screen.finish({**found, "budget": sums, "releases": done})
     return exits.OK
+
+
+def _rows(job: Job, policy: Policy, screen: Screen) -> pd.DataFrame:
+    """Return the rows of a run's file."""
+    with screen.bar("reading") as tick:
+        options: dict[str, Any] = {"separator": job.sep, "encoding": job.encoding, "na": job.na}
+        return files.read_table(job.data, policy.domain, job.unit, tick=tick, **options)
 
 
 def _found(book: Ledger, job: Job, *, new: bool) -> tuple[Dataset | None, LedgerError | None]:

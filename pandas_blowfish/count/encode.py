@@ -32,18 +32,32 @@ from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values, is_mi
 
 
 def encoder(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Callable[[int, int], Ints]:
-    """Return a function that codes the rows start..stop-1 of a column.
+    """Return a function that codes the rows start..stop-1 of a column; unlisted values as the last, `other`.
 
     Args:
         series: The column.
         attribute: Its declared cells. A number of a column without bounds is coded as its bits.
         clip: Put numbers and instants beyond the bounds into the nearest cell.
     """
+    read = _reader(series, attribute, clip=clip)
+    if not (isinstance(attribute, Values) and attribute.other):
+        return read
+    last = attribute.cells - 1
+
+    def read_others(start: int, stop: int) -> Ints:
+        codes = read(start, stop)
+        return np.where(codes == OUTSIDE, last, codes)
+
+    return read_others
+
+
+def _reader(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Callable[[int, int], Ints]:
+    """Return a function that codes rows, each value that is not declared as OUTSIDE."""
     series = pd.Series(np.asarray(series.array)) if isinstance(series.dtype, pd.SparseDtype) else series
     array: Any = series.to_numpy() if series.dtype == object else series.array
     dtype: Any = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        distinct = encoder(pd.Series(dtype.categories), attribute, clip=clip)(0, len(dtype.categories))
+        distinct = _reader(pd.Series(dtype.categories), attribute, clip=clip)(0, len(dtype.categories))
         table, codes = np.append(distinct, missing_code(attribute)), array.codes
         return lambda start, stop: table[codes[start:stop]]
     kind, number = _storage(dtype), attribute.kind in ("integer", "float") and not _huge(attribute)

@@ -26,10 +26,11 @@ from pandas_blowfish.facts.fact import Fact
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.plan.tally import tally as counts_of
-from pandas_blowfish.policy.attribute import Attribute, suggest
+from pandas_blowfish.policy.attribute import Attribute, Values, suggest
 from pandas_blowfish.policy.domain import Domain
 
 CHUNK = 1 << 15
+INSTANTS = (pd.DatetimeIndex, pd.PeriodIndex)
 
 
 def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool, unit: str | None = None) -> Ints:
@@ -227,10 +228,13 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         raise FrameError("the columns have several levels", fix="flatten them to plain names.")
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        labels = set(frame.index.names) if isinstance(frame, pd.DataFrame) else set()
+        index = frame.index if isinstance(frame, pd.DataFrame) else pd.Index([], name="")
+        labels = set(index.names)
         fix = "add them, or leave them out of the schema."
         if labels >= set(absent):
             fix = f"{', '.join(absent)} is the index: df.reset_index() makes it a column."
+        elif len(absent) == 1 and labels == {None} and isinstance(index, INSTANTS):
+            fix = f"if the index holds {absent[0]}, df.reset_index(names={absent[0]!r}) makes it a column."
         what = f"declared columns are not in the frame: {', '.join(absent)}"
         raise FrameError(what, columns=absent, fix=fix)
     often = Counter(frame.columns)
@@ -239,6 +243,16 @@ def require_columns(frame: object, names: Sequence[str]) -> None:
         raise FrameError(
             f"columns occur twice: {', '.join(twice)}", columns=twice, fix="give each its own name."
         )
+
+
+def require_instants(frame: Frame, attributes: Iterable[Attribute]) -> None:
+    """Refuse declared instants that are stored as periods, which have no one instant."""
+    dtypes = frame.dtypes
+    instants = [each.name for each in attributes if each.kind == "datetime"]
+    periods = [name for name in instants if isinstance(dtypes[name], pd.PeriodDtype)]
+    if periods:
+        fix = f"df[{periods[0]!r}].dt.to_timestamp() makes instants of them."
+        raise FrameError(f"columns are stored as periods: {', '.join(periods)}", columns=periods, fix=fix)
 
 
 def require_unit_column(frame: Frame, unit: str) -> None:
@@ -271,17 +285,19 @@ def compare_facts(
     return [(fact, np.asarray(fact.answer).ravel(), part) for fact, part in zip(known, parts, strict=False)]
 
 
-def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int]:
-    """Return how many rows of a column are missing, and how many outside its domain."""
+def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) -> tuple[int, int, int]:
+    """Return how many rows of a column are missing, outside its domain, and in its cell of all others."""
+    other = attribute.cells - 1 if isinstance(attribute, Values) and attribute.other else None
 
     def work(part: pd.DataFrame) -> Ints:
-        found = np.zeros(2, dtype=np.int64)
+        found = np.zeros(3, dtype=np.int64)
         for (codes,) in chunks(part, [attribute], clip=clip):
-            found += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+            found[:2] += [(codes == missing_code(attribute)).sum(), (codes == OUTSIDE).sum()]
+            found[2] += 0 if other is None else (codes == other).sum()
         return found
 
-    missing, outside = merge(frame, [attribute.name], work, add).tolist()
-    return missing, outside
+    missing, outside, unlisted = merge(frame, [attribute.name], work, add).tolist()
+    return missing, outside, unlisted
 
 
 def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandas_blowfish.errors import ArgumentError, BlowfishError, ExpressionError, UnboundedColumnError
+from pandas_blowfish.errors import ArgumentError, BlowfishError, ExpressionError
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.exact.integer_kernel import independent
 from pandas_blowfish.facts.declared import Constraint, KnownCell
-from pandas_blowfish.policy.attribute import Attribute, run_of
+from pandas_blowfish.policy.attribute import Attribute, Uncounted, run_of
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Atom, Condition, Junction, columns_of, holds, parse
@@ -174,8 +174,8 @@ def _read(stated: Constraint, domain: Domain) -> Fact:
 
 def _side(stated: Constraint, attribute: Attribute, pair: tuple[Any, Any]) -> Atom:
     """Return one side of a box as the cells it holds; missing is in none."""
-    if not attribute.bounded:
-        raise UnboundedColumnError(attribute.name)
+    if isinstance(attribute, Uncounted):
+        raise attribute.refuse_cells()
     if not attribute.ordered:
         fix = f'bf.Count("{attribute.name} in [...]").'
         raise ArgumentError("constraints", f"{attribute.name!r} has no order for a box", fix=fix)

@@ -43,7 +43,9 @@ def require_agreement(schema: Any, policy: Policy) -> None:
                   they cost), so only what a schema can state is compared.
         Checked:  tests/policy/test_attach_agree.py::test_agreement_matches_enumeration
     """
-    domain, own = read(schema, _steps(schema, policy.domain))
+    others = {each.name: each.values[-1] for each in policy.domain if isinstance(each, Values) and each.other}
+    keys = dict.fromkeys(policy.open_columns)
+    domain, own = read(schema, _steps(schema, policy.domain), others, keys)
     stated = stated_columns(schema)
     now = use_logarithms(domain, {name: secret for name, secret in own.items() if name in stated})
     found = _cells(now, policy.domain)

@@ -21,7 +21,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import ArgumentError, DeclaredValueError, UnboundedColumnError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    DeclaredValueError,
+    UnboundedColumnError,
+)
 from pandas_blowfish.exact.instant import (
     DAY_NS,
     constant_ns,
@@ -153,11 +157,17 @@ class Values(Attribute):
 
     values: tuple[Hashable, ...]
     ranked: bool = False  # an ordered categorical
+    other: bool = False  # the last value stands for every value that is not among these
 
     @property
     def cells(self) -> int:
         """Return how many values there are."""
         return len(self.values)
+
+    @property
+    def listed(self) -> tuple[Hashable, ...]:
+        """Return the values that stand for themselves."""
+        return self.values[:-1] if self.other else self.values
 
     @property
     def numeric(self) -> bool:
@@ -232,8 +242,9 @@ class Values(Attribute):
 
     def describe(self) -> str:
         """Return the values, shortened."""
-        shown = ", ".join(repr(value) for value in self.values[:12])
-        return shown + (f", ... ({self.cells} values)" if self.cells > 12 else "")
+        shown = ", ".join(repr(value) for value in self.listed[:12])
+        shown += f", ... ({len(self.listed)} values)" if len(self.listed) > 12 else ""
+        return f"{shown}, and {self.values[-1]!r} for every other value" if self.other else shown
 
 
 @dataclass(frozen=True)
@@ -352,7 +363,33 @@ class Grid(Attribute):
 
 
 @dataclass(frozen=True)
-class Unbounded(Attribute):
+class Uncounted(Attribute):
+    """A column without cells."""
+
+    bounded: ClassVar[bool] = False
+
+    @abstractmethod
+    def refuse_cells(self) -> Exception:
+        """Return the error for a query that needs its cells."""
+
+    @property
+    def cells(self) -> NoReturn:
+        """Refuse: there are no cells."""
+        raise self.refuse_cells()
+
+    @property
+    def ordered(self) -> bool:
+        """Return True: numbers are ordered."""
+        return True
+
+    def _refuse_all(self, *_: object, **__: object) -> NoReturn:
+        raise self.refuse_cells()
+
+    labels = code = edge = name_runs = _refuse_all
+
+
+@dataclass(frozen=True)
+class Unbounded(Uncounted):
     """A numeric column without bounds: it has no cells, only `sum` and `mean` may take it.
 
     With `log` it holds positive numbers and the step is one of their natural logarithms, which `logsum` and
@@ -362,33 +399,9 @@ class Unbounded(Attribute):
     step: Fraction = Fraction(1)
     log: bool = False
 
-    bounded: ClassVar[bool] = False
-
-    @property
-    def cells(self) -> NoReturn:
-        """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
-
-    @property
-    def ordered(self) -> bool:
-        """Return True: numbers are ordered."""
-        return True
-
-    def labels(self) -> NoReturn:
-        """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
-
-    def code(self, value: object) -> NoReturn:  # noqa: ARG002
-        """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
-
-    def edge(self, value: object, *, closed: bool = True) -> NoReturn:  # noqa: ARG002
-        """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
-
-    def name_runs(self, starts: Sequence[int], stops: Sequence[int]) -> NoReturn:  # noqa: ARG002
-        """Refuse: there are no cells."""
-        raise UnboundedColumnError(self.name)
+    def refuse_cells(self) -> UnboundedColumnError:
+        """Return the error that names the bounds."""
+        return UnboundedColumnError(self.name)
 
     def describe(self) -> str:
         """Return that there are no bounds."""

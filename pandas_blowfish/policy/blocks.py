@@ -10,7 +10,7 @@ from typing import Any
 
 from pandas_blowfish.errors import ArgumentError, SecretError
 from pandas_blowfish.exact.number import canonical, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS
+from pandas_blowfish.policy.attribute import MAX_CELLS, Values
 from pandas_blowfish.policy.domain import Domain, read_step
 from pandas_blowfish.policy.graph.joint import build_joint
 from pandas_blowfish.policy.graph.records import Block
@@ -38,11 +38,9 @@ def overrides_of(secrets: Any) -> Secrets:
     return out
 
 
-def steps_of(overrides: Secrets) -> dict[str, Any]:
-    """Return the cell widths that overrides state, by column."""
-    return {
-        keys[0]: secret["step"] for keys, secret in overrides.items() if len(keys) == 1 and "step" in secret
-    }
+def cells_stated(overrides: Secrets, part: str) -> dict[str, Any]:
+    """Return what overrides state of columns' cells: their "step", or the "other" of unlisted values."""
+    return {keys[0]: secret[part] for keys, secret in overrides.items() if len(keys) == 1 and part in secret}
 
 
 def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secrets) -> Secrets:
@@ -52,7 +50,12 @@ def merge(domain: Domain, own: Mapping[str, Mapping[str, Any]], overrides: Secre
         domain[column]  # raises UndeclaredColumnError
     if len(set(taken)) != len(taken):
         raise SecretError(None, "a column is in two blocks", fix="name each column in one secret.")
-    for column, step in steps_of(overrides).items():
+    for column, other in cells_stated(overrides, "other").items():
+        known = domain[column]
+        if not (isinstance(known, Values) and known.other and known.values[-1] == other):
+            fix = "leave other= out of the override, or state it beside the listed values."
+            raise SecretError(column, "its cells have another other=, or none", fix=fix)
+    for column, step in cells_stated(overrides, "step").items():
         attribute = domain[column]
         if read_step(attribute.kind, step) != getattr(attribute, "step", None):
             fix = "leave step= out of the override."
@@ -78,6 +81,32 @@ def blocks_of(domain: Domain, secrets: Mapping[Columns, Mapping[str, Any]]) -> d
             graph, shape = build_joint(secret, attributes, attributes), tuple(a.size for a in attributes)
             blocks[columns] = Block(columns, graph, shape, secret, attributes)
     return blocks
+
+
+def require_same_keys(secrets: Mapping[Columns, Mapping[str, Any]], **stated: Any) -> None:
+    """Refuse keys from rows where they need not be the same in all neighbouring tables, or nothing is proved.
+
+    Proof note:
+        Requires: a column whose keys come from rows is public, and the keys are those of all rows, before any
+                  are left out of people with too many.
+        Ensures:  neighbouring tables have the same keys, so that reading them reveals nothing that the policy
+                  does not, also once facts are recorded later.
+        Because:  without presence neighbours have the same rows, which move along edges or, where facts are
+                  touched, anywhere in the closure; both leave public columns as they are. With presence a
+                  row that alone has a key takes it away. Groups of a partition are left by moves of the
+                  closure: they are not read from rows at all, their totals are exact and free instead.
+        Checked:  tests/privacy/test_keys.py::test_neighbours_have_the_same_keys
+    """
+    open_ = [columns[0] for columns, secret in secrets.items() if "keys" in secret]
+    if not open_:
+        return
+    if stated["presence"]:
+        fix = "presence=False, or list the values that the column may have, with other= for more."
+        why = "a row that is not there takes its key away, so that keys would reveal who is"
+        raise SecretError(open_[0], f'keys="rows" and presence=True: {why}', fix=fix)
+    if stated["aggregates"] or stated["chain"] is not None:
+        what = 'keys="rows", and nothing is proved of it under a secret total or a chain'
+        raise SecretError(open_[0], what, fix="list the values that the column may have.")
 
 
 def neighbors_of(neighbors: Any) -> str | int:
@@ -112,14 +141,16 @@ def _fitted(secret: Mapping[str, Any], columns: Columns, domain: Domain) -> dict
     name = ", ".join(columns)
     if secret["secret"] not in _KINDS or secret.get("metric", "l1") not in METRICS:
         raise SecretError(name, "several columns cannot share it", fix=f"one of {', '.join(_KINDS)}.")
-    if unknown := set(secret) - {"step", *keys_of(secret["secret"])}:
+    if unknown := set(secret) - {"step", "other", *keys_of(secret["secret"])}:
         problem = f"{secret['secret']} takes no {', '.join(sorted(map(str, unknown)))}"
         raise SecretError(name, problem, fix="leave it out.")
     if has_stand_in(secret):
         fix = 'say "public" or "protected", or give the column that may be missing a secret of its own.'
         raise SecretError(name, f"missing={secret['missing']!r} for several columns", fix=fix)
-    if "step" in secret:
-        raise SecretError(name, "a step belongs to one column", fix="state step= in each column's metadata.")
+    for part in ("step", "other", "keys"):
+        if part in secret:
+            fix = f"state {part}= in each column's metadata."
+            raise SecretError(name, f"{part}= belongs to one column", fix=fix)
     out = {str(key): canonical(thaw(value)) for key, value in secret.items()}
     if isinstance(out.get("theta"), str):  # 5, 5.0 and "5" are one theta
         with suppress(ArgumentError):

@@ -78,9 +78,10 @@ def values_of(attribute: Attribute) -> str:
         return f"{kind}{ends}{less}{cells}{missing}"
     if isinstance(attribute, Values):
         order = ", in this order" if attribute.ordered and attribute.kind in ("category", "string") else ""
-        shown = shorten(attribute.values)
-        many = f"{attribute.cells:,} values: " if attribute.cells > 2 else ""
-        return f"{many}{shown}{order}{missing}"
+        shown, listed = shorten(attribute.listed), len(attribute.listed)
+        many = f"{listed:,} values: " if listed > 2 else ""
+        other = f", {one_line(attribute.values[-1], LONG)} for every other value" if attribute.other else ""
+        return f"{many}{shown}{order}{other}{missing}"
     return f"{attribute.describe()}{missing}"
 
 

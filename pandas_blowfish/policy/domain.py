@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,8 +17,8 @@ from pandas_blowfish.errors import (
     ArgumentError,
     DomainTooLargeError,
     SchemaError,
-    UnboundedColumnError,
     UndeclaredColumnError,
+    UnlistedColumnError,
 )
 from pandas_blowfish.exact.instant import check_zone, from_ns, span_ns, span_text, to_ns, zone_of
 from pandas_blowfish.exact.number import canonical_value, exact, plain
@@ -27,15 +27,30 @@ from pandas_blowfish.policy.attribute import (
     Attribute,
     Grid,
     Unbounded,
+    Uncounted,
     Values,
     integer_dtype,
     is_missing,
     suggest,
 )
 
-KEYS = ("type", "min", "max", "step", "values", "ordered", "nullable", "tz", "exclusive_min", "exclusive_max")
+_BOUNDS = ("min", "max", "step", "exclusive_min", "exclusive_max")
+KEYS = ("type", *_BOUNDS, "values", "other", "ordered", "nullable", "tz")
 MAX_EDGES = 10**8  # of float cells that are listed
 KINDS = ("integer", "float", "datetime", "bool", "category", "string")
+
+
+@dataclass(frozen=True)
+class Unlisted(Uncounted):
+    """A public column whose values are those that rows will have: it has cells once they are protected."""
+
+    def refuse_cells(self) -> UnlistedColumnError:
+        """Return the error that names the keys."""
+        return UnlistedColumnError(self.name)
+
+    def describe(self) -> str:
+        """Return where the values come from."""
+        return "the values that occur in the rows"
 
 
 @dataclass(frozen=True)
@@ -81,8 +96,8 @@ class Domain:
         """Return the domain of some columns, in the order given, all of them with cells."""
         chosen = tuple(self[column] for column in columns)
         for attribute in chosen:
-            if not attribute.bounded:
-                raise UnboundedColumnError(attribute.name)
+            if isinstance(attribute, Uncounted):
+                raise attribute.refuse_cells()
             if attribute.size > MAX_CELLS:
                 raise DomainTooLargeError(
                     f"column {attribute.name!r}", attribute.size, MAX_CELLS, fix="declare a wider step."
@@ -106,7 +121,9 @@ def to_dict(attribute: Attribute) -> dict[str, Any]:
     """Return an attribute as plain values; `from_dict` reads it back exactly."""
     out: dict[str, Any] = {"type": attribute.kind}
     if isinstance(attribute, Values):
-        out["values"] = [canonical_value(value) for value in attribute.values]
+        out["values"] = [canonical_value(value) for value in attribute.listed]
+        if attribute.other:
+            out["other"] = attribute.values[-1]
         if attribute.ranked:
             out["ordered"] = True
         if attribute.kind == "datetime" and attribute.tz is not None:
@@ -151,10 +168,18 @@ def from_dict(name: str, spec: Mapping[str, Any]) -> Attribute:
     if kind == "bool":
         spec.setdefault("values", [False, True])
     tz = spec.pop("tz", None)
-    if "values" in spec:
-        values = spec.pop("values")
+    if spec.pop("keys", None) is not None:
+        if beside := [key for key in KEYS if key in spec] + ["ordered"] * ranked:
+            raise with_keys_refused(name, f"it has `{beside[0]}:`")
         _nothing_left(name, spec)
-        return values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
+        return keys_attribute(name, kind, nullable=nullable)
+    if "values" in spec:
+        values, other = spec.pop("values"), spec.pop("other", None)
+        _nothing_left(name, spec)
+        listed = values_attribute(name, kind, values, nullable=nullable, ranked=ranked, tz=tz)
+        return listed if other is None else with_other(listed, other)
+    if "other" in spec:
+        raise with_other_refused(name, "its values are not listed")
     low, high, step = (spec.pop(key, None) for key in ("min", "max", "step"))
     _nothing_left(name, spec)
     attribute = numeric_attribute(
@@ -194,6 +219,55 @@ def values_attribute(
     if min(len(attribute.codes), len(set(attribute.values))) != len(listed):  # to pandas True is 1
         raise SchemaError(name, "a value is listed twice", fix="list each value once.")
     return attribute
+
+
+def with_other(attribute: Attribute, other: Any) -> Values:
+    """Return a listed column with one more value, last, which every value that is not listed falls into.
+
+    Examples:
+        >>> with_other(values_attribute("shop", "string", ["A", "B"], nullable=False), "other").values
+        ('A', 'B', 'other')
+
+    Proof note:
+        Requires: every engine codes rows by `count.encode.encoder`.
+        Ensures:  two rows that differ only in which unlisted value they have are the same record: no release,
+                  seal or kept row depends on it.
+        Because:  both have the code of the last value, and after encoding there are only codes; the value
+                  is one of the domain, so the secret's graph, and its edges by definition, have it as a cell.
+        Checked:  tests/count/test_encode.py::test_unlisted_values_are_one_cell
+    """
+    name = attribute.name
+    if not isinstance(attribute, Values):
+        raise with_other_refused(name, "its values are not listed")
+    if attribute.numeric or attribute.kind == "bool":
+        raise with_other_refused(name, f"values of type {attribute.kind} have no place for others")
+    if attribute.ranked:
+        raise with_other_refused(name, "its values are in an order, in which others have no place")
+    if not isinstance(other, str) or not other.isprintable() or not other.strip():
+        raise SchemaError(name, "other= is not a name", fix='name the cell of all others, as other="other".')
+    if other in attribute.values:
+        fix = "give another name, or take it out of the list."
+        raise SchemaError(name, f"other={other!r} is a listed value too", fix=fix)
+    return replace(attribute, values=(*attribute.values, str.__str__(other)), other=True)
+
+
+def keys_attribute(name: str, kind: str, *, nullable: bool) -> Unlisted:
+    """Return a column whose values are read from rows later."""
+    if kind not in ("string", "category", "integer"):
+        raise with_keys_refused(name, f"its type is {kind or 'not stated'}")
+    return Unlisted(name, kind, nullable)
+
+
+def with_keys_refused(name: str, problem: str) -> SchemaError:
+    """Return the error for a column whose values cannot be read from rows."""
+    fix = "declare text or whole numbers, without bounds or a list of values, or leave keys= out."
+    return SchemaError(name, f'keys="rows", and {problem}', fix=fix)
+
+
+def with_other_refused(name: str, problem: str) -> SchemaError:
+    """Return the error for a column that can have no cell of all others."""
+    fix = 'declare a column of type "category" or str without an order, and list its values, or leave '
+    return SchemaError(name, f"other=, and {problem}", fix=f"{fix}other= out.")
 
 
 def numeric_attribute(

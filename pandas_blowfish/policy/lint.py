@@ -52,6 +52,10 @@ def hints(policy: Policy) -> Iterator[Hint]:
     if bare:
         fix = "policy.describe()  # nothing to change: make one row of a person's before protect()"
         yield "independent", tuple(bare), INDEPENDENT, fix
+    if policy.open_columns:
+        what = "its values are read from the rows: which of them occur is disclosed, as all is of the column"
+        fix = "pa.Check.isin([...])  # if results of several tables are to have the same rows"
+        yield "keys-disclosed", policy.open_columns, what, fix
     if policy.max_rows > 1:
         what = f"a person with up to {policy.max_rows:,} rows: the promise is about the rows that are kept. "
         what += "Where secrets are not full, a changed value of somebody with more may change which these are"
@@ -85,8 +89,9 @@ def _wide(columns: tuple[str, ...], secret: Mapping[str, Any], attribute: Attrib
 
 _CELLS = ("no-secret", "one-at-a-time", "unprotected", "exact-total", "theta-below-step", "theta-wide")
 _FACTS = ("public-fact", "fact-cost", "fact-bound", "fact-joint", "fact-known")
-_SECRETS = ("error-wide", "independent", "max-rows", "aggregate", "chain")
-KINDS = (*_CELLS, "undeclared", "not-looked-at", "missing-public", "missing-joins", *_FACTS, *_SECRETS)
+_SECRETS = ("error-wide", "independent", "keys-disclosed", "max-rows", "aggregate", "chain")
+_SOME = ("undeclared", "not-looked-at", "missing-public", "missing-joins", "other-disclosed")
+KINDS = (*_CELLS, *_SOME, *_FACTS, *_SECRETS)
 MOST_FACTS = 12  # facts that are looked at one by one
 MOST_CELLS = 2 * 10**6  # of a block that are looked at one by one, in about a second
 _LEFT_OUT = "constraints:  # without those that are not public"
@@ -336,17 +341,23 @@ def _key(block: Block) -> str:
 def _open(policy: Policy, block: Block) -> Iterator[Finding]:
     """Yield cells without any edge, and components whose totals come out exact.
 
-    A public missing value is both: `_missing` reports it.
+    A public missing value is both: `_missing` reports it. Of unlisted values that is said in words.
     """
     size = block.graph.size
     bare = np.ones(size, dtype=bool)
     bare[block.graph.pairs().ravel()] = False
-    listed = len(block.columns) == 1 and policy.domain[block.columns[0]].nullable
+    first = policy.domain[block.columns[0]]
+    listed = len(block.columns) == 1 and first.nullable
     listed &= policy.secrets[block.columns].get("missing") == "public"
     bare[-1:] &= not listed  # the missing cell is the last
+    if len(block.columns) == 1 and isinstance(first, Values) and first.other and bare[first.cells - 1]:
+        bare[first.cells - 1] = False
+        what = f"{first.values[-1]!r} is joined to no value: it is disclosed who has one that is not listed"
+        full = _full(policy, block, f"  # or name {first.values[-1]!r} in a group or a pair")
+        yield Finding("other-disclosed", block.columns, what, *full)
     if size > 1 and bare.any():
-        first = np.flatnonzero(bare)[:3].tolist()
-        shown = ", ".join(_cell(policy, block, cell) for cell in first)
+        some = np.flatnonzero(bare)[:3].tolist()
+        shown = ", ".join(_cell(policy, block, cell) for cell in some)
         more = ", ..." if int(bare.sum()) > 3 else ""
         many = "value is" if int(bare.sum()) == 1 else "values are"
         what = f"{int(bare.sum()):,} {many} protected from nothing: {shown}{more}"

@@ -6,23 +6,25 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from pandas_blowfish.errors import ArgumentError, SchemaError
+from pandas_blowfish.errors import ArgumentError, SchemaError, UnlistedColumnError
 from pandas_blowfish.policy import describe as words
 from pandas_blowfish.policy.attach import require_agreement
 from pandas_blowfish.policy.blocks import (
     Columns,
     blocks_of,
+    cells_stated,
     freeze,
     merge,
     neighbors_of,
     overrides_of,
-    steps_of,
+    require_same_keys,
     thaw,
 )
-from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.domain import Domain, values_attribute
 from pandas_blowfish.policy.graph.records import Block, RecordGraph
 from pandas_blowfish.policy.lint import Findings, lint
 from pandas_blowfish.policy.margin import alone, as_threshold, use_logarithms
@@ -115,7 +117,7 @@ class Policy:
                 require_agreement(schema, attached)
                 self.__dict__.update(attached.__dict__)
                 return
-            domain, own = read(schema, steps_of(overrides))
+            domain, own = read(schema, *(cells_stated(overrides, each) for each in ("step", "other", "keys")))
         else:
             raise SchemaError(
                 None, f"a {type(schema).__name__} is not a schema", fix="give a pandera schema or model."
@@ -142,6 +144,7 @@ class Policy:
         if self.max_rows > 1 and (self.aggregates or self.chain):
             why = "nothing is proved of people with several rows under a secret total or a chain"
             raise ArgumentError("max_rows", why, fix="max_rows=1, or leave out aggregates and chain.")
+        require_same_keys(self.secrets, **self._stated)
         self.facts  # noqa: B018  so is a fact that does not
         self._blocks  # noqa: B018  a secret that does not fit is an error now, not later
 
@@ -181,6 +184,11 @@ class Policy:
         )
 
     @property
+    def open_columns(self) -> tuple[str, ...]:
+        """Return the public columns whose keys are still to be read from rows, `keys="rows"`."""
+        return tuple(columns[0] for columns, secret in self.secrets.items() if "keys" in secret)
+
+    @property
     def rows_public(self) -> bool:
         """Return whether the number of rows is the same in all neighbouring tables."""
         return not self.presence
@@ -210,6 +218,8 @@ class Policy:
     @property
     def plan(self) -> Planner:
         """Return the verbs without data: what a query would cost and how wrong it would be."""
+        for name in self.open_columns:
+            raise UnlistedColumnError(name)
         planner: Planner = type(self).planner(self)
         return planner
 
@@ -306,6 +316,30 @@ class Policy:
         for name, missing in stated.items():
             secrets[name,] = {**secrets[name,], "missing": missing}
         return Policy(self.domain, secrets=secrets, constraints=self.constraints, **self._stated)
+
+    def with_keys(self, keys: Mapping[str, Iterable[Any]]) -> Policy:
+        """Return the same policy with the values of its columns of `keys="rows"` listed.
+
+        `protect` lists those that occur; this plans, without rows, on those that one expects.
+
+        Args:
+            keys: The values, by column.
+        """
+        if not isinstance(keys, Mapping) or set(keys) != set(self.open_columns):
+            raise ArgumentError(
+                "keys", "not the columns of keys", allowed=f"{list(self.open_columns)}, once each"
+            )
+        secrets = {columns: thaw(secret) for columns, secret in self.secrets.items()}
+        for name in keys:
+            del secrets[name,]["keys"]
+        listed = [
+            values_attribute(each.name, each.kind, keys[each.name], nullable=each.nullable)
+            if each.name in keys
+            else each
+            for each in self.domain
+        ]
+        domain = replace(self.domain, attributes=tuple(listed))
+        return Policy(domain, secrets=secrets, constraints=self.constraints, **self._stated)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain JSON-able data, column by column."""

@@ -5,6 +5,7 @@ Never sees rows. Pandera itself is not imported here: whoever hands us a schema 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,14 @@ from pandas.api import types
 
 from pandas_blowfish.errors import SchemaError
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.policy.domain import Domain, numeric_attribute, values_attribute
+from pandas_blowfish.policy.domain import (
+    Domain,
+    keys_attribute,
+    numeric_attribute,
+    values_attribute,
+    with_keys_refused,
+    with_other,
+)
 from pandas_blowfish.policy.margin import RELATIVE
 
 _NEEDS = {
@@ -32,12 +40,19 @@ def is_schema(schema: Any) -> bool:
     return hasattr(schema, "to_schema") or (hasattr(schema, "columns") and hasattr(schema, "checks"))
 
 
-def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[str, Any]]]:
+def read(
+    schema: Any,
+    steps: Mapping[str, Any],
+    others: Mapping[str, Any] | None = None,
+    keys: Mapping[str, Any] | None = None,
+) -> tuple[Domain, dict[str, dict[str, Any]]]:
     """Return the domain of a pandera schema and the secret each column's metadata states.
 
     Args:
         schema: A `DataFrameSchema` or a `DataFrameModel`.
         steps: Cell widths stated outside the schema, for columns that state none themselves.
+        others: Names of the cell of unlisted values, stated outside the schema likewise.
+        keys: Columns whose keys are read from rows, stated outside the schema likewise.
     """
     schema = _plain_schema(schema)
     attributes: list[Attribute] = []
@@ -54,6 +69,12 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
         kind = _kind(column.dtype)
         logs = secret.get("secret") == RELATIVE and not (_has_bounds(column) or _has_values(column))
         step = steps.get(name) if logs else secret.pop("step", steps.get(name))
+        if "keys" in secret or name in (keys or {}):
+            if _has_bounds(column) or _attribute(name, column, kind.replace("integer", ""), step) is not None:
+                raise with_keys_refused(name, "its values are declared")
+            attributes.append(keys_attribute(name, kind, nullable=bool(column.nullable)))
+            secrets[name] = secret
+            continue
         attribute = None if kind == "other" else _attribute(name, column, kind, step)
         if attribute is not None and not attribute.bounded and stated is not None and _has_bounds(column):
             raise SchemaError(name, "its bounds have no step to cut them into cells", fix=_step(kind, stated))
@@ -63,6 +84,8 @@ def read(schema: Any, steps: Mapping[str, Any]) -> tuple[Domain, dict[str, dict[
             bounds = attribute is not None and _has_bounds(column)
             pending[name] = _step(kind, secret) if bounds else _NEEDS.get(kind, _NEEDS["string"])
             continue
+        if (other := secret.pop("other", (others or {}).get(name))) is not None:
+            attribute = with_other(attribute, other)
         attributes.append(attribute)
         secrets[name] = secret
     if not attributes:
@@ -138,8 +161,11 @@ def draft(dtypes: Mapping[str, Any]) -> str:
         "",
         "# State each ... as what a person may have, never as what these rows happen to hold.",
         "# Delete columns that no query needs, such as ids. Add nullable=True where values may be missing.",
+        '# A value that is not listed is refused; metadata=bf.full(other="other") takes them in one cell.',
         "schema = pa.DataFrameSchema({",
     ]
+    if not any(kind_of_dtype(dtype) in ("category", "string") for dtype in dtypes.values()):
+        del lines[-2]
     for name, dtype in dtypes.items():
         kind, first = kind_of_dtype(dtype), ""
         if isinstance(dtype, pd.PeriodDtype):
@@ -213,13 +239,13 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
     bounds = _Bounds(name)
     for check in column.checks or ():
         bounds.take(check)
-    dtype = getattr(column.dtype, "type", None)
+    dtype: Any = getattr(column.dtype, "type", None)
     nullable, values, ranked = bool(column.nullable), bounds.values, False
     if isinstance(dtype, pd.CategoricalDtype):
         ranked = bool(dtype.ordered)
-        if dtype.categories is not None and len(dtype.categories):
-            listed = dtype.categories.tolist()
-            values = listed if values is None else [value for value in listed if value in set(values)]
+        values = _listed(dtype.categories, values)
+    elif kind == "category" and str(dtype).startswith("Enum"):
+        values = _listed(pd.Index(list(dtype.categories)), values)
     if kind == "bool":
         values = [False, True] if values is None else values
     if values is not None:
@@ -231,7 +257,7 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
         return values_attribute(name, kind, values, nullable=nullable, ranked=ranked)
     if kind in ("", "string", "category"):
         return None
-    tz = getattr(dtype, "tz", None)
+    tz = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
     return numeric_attribute(
         name,
         kind,
@@ -243,6 +269,14 @@ def _attribute(name: str, column: Any, kind: str, step: Any) -> Attribute | None
         tz=None if tz is None else str(tz),
         nullable=nullable,
     )
+
+
+def _listed(categories: pd.Index[Any] | None, values: list[Any] | None) -> list[Any] | None:
+    """Return the categories of a dtype, those that checks allow."""
+    if categories is None or not len(categories):
+        return values
+    listed = categories.tolist()
+    return listed if values is None else [value for value in listed if value in set(values)]
 
 
 class _Bounds:
@@ -305,7 +339,30 @@ class _Bounds:
 
 def _kind(dtype: Any) -> str:
     """Return the kind of a pandera dtype: "" when the schema states none, "other" when it has no cells."""
-    return "" if dtype is None else kind_of_dtype(getattr(dtype, "type", dtype)) or "other"
+    if dtype is None:
+        return ""
+    own = getattr(dtype, "type", dtype)
+    if type(dtype).__module__.startswith("pandera.engines.") and not _is_pandas(dtype):
+        word = re.match("[a-z]*", str(own).lower().removeprefix("large_"))
+        return next((kind for kind, words in _ENGINES.items() if word and word[0] in words), "other")
+    return kind_of_dtype(own) or "other"
+
+
+def _is_pandas(dtype: Any) -> bool:
+    """Return whether a pandera dtype is one of the pandas, or numpy, backend."""
+    return type(dtype).__module__.rpartition(".")[2] in ("pandas_engine", "numpy_engine")
+
+
+# the first word of the names that polars, PyArrow and Spark have for types
+_WORDS = {
+    "integer": "int uint longtype integertype shorttype bytetype",
+    "float": "float double halffloat decimal floattype doubletype decimaltype",
+    "datetime": "datetime date timestamp timestamptype timestampntztype datetype",
+    "bool": "boolean bool booleantype",
+    "category": "categorical enum dictionary",
+    "string": "string utf stringtype",
+}
+_ENGINES = {kind: set(words.split()) for kind, words in _WORDS.items()}
 
 
 def kind_of_dtype(dtype: Any) -> str:

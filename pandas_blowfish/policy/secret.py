@@ -12,8 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_blowfish.errors import (
     ArgumentError,
@@ -24,129 +22,20 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.exact.instant import distance, from_ns, is_span, span_ns, span_text
 from pandas_blowfish.exact.number import canonical, canonical_value, exact, plain
-from pandas_blowfish.policy.attribute import MAX_CELLS, Attribute, Grid, Values, cell_of, is_missing
+from pandas_blowfish.policy.attribute import (
+    MAX_CELLS,
+    Attribute,
+    Grid,
+    Values,
+    cell_of,
+    is_missing,
+)
+from pandas_blowfish.policy.domain import Unlisted
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
+from pandas_blowfish.policy.graph.partition import group_cells, is_grid, is_width, plain_groups, width_of
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
 from pandas_blowfish.policy.margin import MARGINS, as_threshold, normalise_margin, ratio_ball
-
-MOST_GROUPED = 2 * 10**7  # cells whose groups are listed; those of a width are worked out
-
-
-def plain_groups(groups: Any) -> Any:
-    """Return groups as plain data: lists of values by name or in a list, or {"width": ...}.
-
-    Examples:
-        >>> plain_groups({"flu": "lung", "asthma": "lung", "angina": "heart"})
-        {'lung': ['flu', 'asthma'], 'heart': ['angina']}
-    """
-    if isinstance(groups, (int, float, str, Fraction)) or is_span(groups):
-        return {"width": distance(groups, "width")}
-    if is_width(groups):
-        return {"width": distance(groups["width"], "width")}
-    if isinstance(groups, Mapping) and all(_is_group(group) for group in groups.values()):
-        return {str(name): _group(group) for name, group in groups.items()}
-    if isinstance(groups, Mapping):
-        by_name: dict[str, list[Any]] = {}
-        for value, name in groups.items():
-            by_name.setdefault(str(name), []).append(canonical_value(value))
-        return by_name
-    listed = list(groups) if isinstance(groups, Iterable) else []
-    if listed and all(_is_group(group) for group in listed):
-        return [_group(group) for group in listed]
-    raise ArgumentTypeError("groups", "not groups of values", allowed="a dict or list of lists, or a width")
-
-
-def group_cells(groups: Any, attribute: Attribute) -> NDArray[np.int64]:
-    """Return the group of each cell of a column; each cell must be in one."""
-    name = attribute.name
-    if is_width(groups):
-        return np.asarray(np.arange(attribute.cells) // width_of(groups["width"], attribute))
-    if attribute.cells > MOST_GROUPED:
-        fix = "group by a width, as in bf.partition(10), or declare a wider step."
-        what = f"column {name!r}, grouped value by value,"
-        raise DomainTooLargeError(what, attribute.cells, MOST_GROUPED, fix=fix)
-    labels = np.full(attribute.cells, -1, dtype=np.int64)
-    for number, group in enumerate(groups.values() if isinstance(groups, Mapping) else groups):
-        cells = _members(group, attribute)
-        if ((labels[cells] >= 0) & (labels[cells] != number)).any():
-            raise SecretError(name, "a cell is in two groups", fix="put each cell in one group.")
-        labels[cells] = number
-    if (labels < 0).any():
-        missed = attribute.labels()[labels < 0][:3].tolist()
-        fix = "list every declared value in a group."
-        raise SecretError(name, f"values such as {missed} are in no group", fix=fix)
-    return labels
-
-
-def is_grid(groups: Any) -> bool:
-    """Return whether groups are widths by column name, the form of a joint partition."""
-    if not isinstance(groups, Mapping) or set(groups) == {"width"} or not groups:
-        return False
-    widths = [
-        (isinstance(w, (int, float, Fraction)) and not isinstance(w, bool)) or is_span(w)
-        for w in groups.values()
-    ]
-    return all(isinstance(name, str) for name in groups) and all(widths)
-
-
-def is_width(groups: Any) -> bool:
-    """Return whether plain groups are all of one width."""
-    return isinstance(groups, Mapping) and set(groups) == {"width"} and not _is_group(groups["width"])
-
-
-def _is_group(group: Any) -> bool:
-    return isinstance(
-        group, (list, tuple, set, frozenset, range, pd.Interval, pd.Index, pd.Series, np.ndarray, Mapping)
-    )
-
-
-def _group(group: Any) -> Any:
-    """Return one group as plain data: a list of values, or a half-open run {"low", "high"}."""
-    if isinstance(group, Mapping):
-        if set(group) != {"low", "high"}:
-            raise ArgumentError(
-                "groups", "a group is not a list of values", allowed="lists, or {'low', 'high'}"
-            )
-        return {"low": canonical_value(group["low"]), "high": canonical_value(group["high"])}
-    if isinstance(group, range) and group.step == 1 and len(group):
-        return {"low": group.start, "high": group.stop}
-    if isinstance(group, pd.Interval):
-        if group.closed != "left":
-            raise ArgumentError("groups", "an interval is not closed on the left only", allowed="[low, high)")
-        return {"low": canonical_value(group.left), "high": canonical_value(group.right)}
-    values = [canonical_value(value) for value in group]
-    return sorted(values, key=repr) if isinstance(group, (set, frozenset)) else values
-
-
-def _members(group: Any, attribute: Attribute) -> slice | NDArray[np.int64]:
-    """Return the cells of a group, a run of them as a slice."""
-    try:
-        if isinstance(group, Mapping):
-            low, high = (attribute.edge(group[end], closed=False) for end in ("low", "high"))
-            return slice(low, high)
-        return np.array([attribute.code(value) for value in group], dtype=np.int64)
-    except (ArgumentError, DeclaredValueError) as error:
-        raise SecretError(
-            attribute.name, str(error), fix="groups hold declared values, whole cells."
-        ) from None
-
-
-def width_of(width: Any, attribute: Attribute) -> int:
-    """Return how many cells a group of this width has."""
-    if not isinstance(attribute, Grid):
-        raise SecretError(attribute.name, "a width needs evenly spaced numbers", fix="list the groups.")
-    try:
-        span = span_ns(width, "width") if attribute.kind == "datetime" else exact(width, "width")
-    except ArgumentError as error:
-        raise SecretError(attribute.name, str(error), fix="give a width in the column's units.") from None
-    cells = span / attribute.step
-    if cells < 1 or cells.denominator != 1:
-        raise SecretError(
-            attribute.name, "the width is not a multiple of the step", fix="groups are whole cells."
-        )
-    return min(int(cells), attribute.cells)
-
 
 __all__ = ["absolute_error", "build", "canonical_value", "edges", "fit", "full", "partition", "public"]
 __all__ += ["relative_error", "threshold"]
@@ -154,21 +43,26 @@ __all__ += ["relative_error", "threshold"]
 Metadata = dict[str, dict[str, Any]]
 METRICS = ("l1", "l2", "linf")
 PUBLIC, PROTECTED = "public", "protected"
+ROWS = "rows"  # where the keys of a public column may come from
 ALLOWED = '"public", "protected", or a declared value that missing ones are kept like'
 
 
-def full(step: Any = None, *, missing: Any = None) -> Metadata:
+def full(step: Any = None, *, missing: Any = None, other: str | None = None) -> Metadata:
     """Protect every pair of values: the bounded-DP promise, and the default.
 
     Args:
         step: Width of a cell, in the column's own units.
         missing: "public", "protected" or a value; see `threshold`.
+        other: Of a column with listed values without an order, the name of one more value, last, which every
+            value that is not listed falls into; without it such a value is refused.
 
     Examples:
         >>> full(step=10)
         {'blowfish': {'secret': 'full', 'step': 10}}
+        >>> full(other="elsewhere")
+        {'blowfish': {'secret': 'full', 'other': 'elsewhere'}}
     """
-    return _metadata("full", step, missing)
+    return _metadata("full", step, missing, other)
 
 
 def threshold(
@@ -208,7 +102,7 @@ def threshold(
                 "scale", "not positive numbers by column", allowed='{"lat": 111.2, "lon": 71.5}'
             )
         extra["scale"] = {str(column): canonical(exact(value)) for column, value in scale.items()}
-    return _metadata("threshold", step, missing, **extra)
+    return _metadata("threshold", step, missing, None, **extra)
 
 
 def absolute_error(k: Any, step: Any = None, *, missing: Any = None) -> Metadata:
@@ -227,7 +121,7 @@ def absolute_error(k: Any, step: Any = None, *, missing: Any = None) -> Metadata
         {'blowfish': {'secret': 'absolute_error', 'k': 1000, 'step': 1}}
     """
     _require_positive(k, "k")
-    return _metadata("absolute_error", step, missing, k=distance(k, "k"))
+    return _metadata("absolute_error", step, missing, None, k=distance(k, "k"))
 
 
 def relative_error(c: Any, step: Any = None, *, missing: Any = None) -> Metadata:
@@ -247,10 +141,17 @@ def relative_error(c: Any, step: Any = None, *, missing: Any = None) -> Metadata
     """
     if not 0 < exact(c, "c") < 1:
         raise ArgumentError("c", f"{c} is not between 0 and 1", fix="within 10% is c=0.9.")
-    return _metadata("relative_error", step, missing, c=distance(c, "c"))
+    return _metadata("relative_error", step, missing, None, c=distance(c, "c"))
 
 
-def partition(groups: Any, step: Any = None, *, missing: Any = None) -> Metadata:
+def partition(
+    groups: Any,
+    step: Any = None,
+    *,
+    missing: Any = None,
+    other: str | None = None,
+    keys: str | None = None,
+) -> Metadata:
     """Protect values of the same group from each other; the group itself is disclosed.
 
     Args:
@@ -259,29 +160,58 @@ def partition(groups: Any, step: Any = None, *, missing: Any = None) -> Metadata
             joint secret the widths by column: {"lat": 0.5, "lon": 1}.
         step: Width of a cell, in the column's own units.
         missing: "public", "protected" or a value; see `threshold`.
+        other: The name of the value that unlisted ones fall into, see `full`: a group may hold it, else it is
+            a group of its own, and it is disclosed who falls into it.
+        keys: None. Groups are listed, never read from rows as keys of `public` are: a public fact recorded
+            later lets records change groups, and nothing would have been charged for naming those that occur.
+            Their totals, exact and free, are how to learn which do.
 
     Examples:
         >>> partition({"lung": ["flu", "asthma"], "heart": ["angina"]})["blowfish"]["groups"]
         {'lung': ['flu', 'asthma'], 'heart': ['angina']}
     """
+    if keys is not None:
+        why = "groups that occur are not read from rows: public facts, recorded later too, let records change"
+        fix = "list all groups; `hist` by group is exact and free where no fact is touched."
+        raise ArgumentError("keys", f"{why} groups", fix=fix)
     if is_grid(groups):  # read by column for a joint secret, as {value: group number} for one column
         widths = {name: distance(width, "width") for name, width in groups.items()}
-        return _metadata("partition", step, missing, groups=widths)
-    return _metadata("partition", step, missing, groups=plain_groups(groups))
+        return _metadata("partition", step, missing, other, groups=widths)
+    return _metadata("partition", step, missing, other, groups=plain_groups(groups))
 
 
-def public(step: Any = None) -> Metadata:
+def public(step: Any = None, *, other: str | None = None, keys: str | None = None) -> Metadata:
     """Declare a column known to everyone, the same in every possible table.
+
+    Args:
+        step: Width of a cell, in the column's own units.
+        other: The name of the value that unlisted ones fall into; see `full`.
+        keys: "rows" for a column of text or whole numbers whose values nobody lists: those that occur are
+            read from the rows when they are protected, and disclosed. Not where presence is secret.
 
     Examples:
         >>> public()
         {'blowfish': {'secret': 'public'}}
     """
-    return _metadata("public", step, None)
+    if keys is None:
+        return _metadata("public", step, None, other)
+    if keys != ROWS:
+        raise ArgumentError("keys", "not where keys are read from", allowed='"rows", or leave it out')
+    if other is not None:
+        raise ArgumentError("other", "keys of rows are all listed", fix="leave keys= or other= out.")
+    return _metadata("public", step, None, None, keys=ROWS)
 
 
-def edges(pairs: Iterable[Any], step: Any = None, *, missing: Any = None) -> Metadata:
+def edges(
+    pairs: Iterable[Any], step: Any = None, *, missing: Any = None, other: str | None = None
+) -> Metadata:
     """Protect just the listed pairs of values.
+
+    Args:
+        pairs: Pairs of declared values.
+        step: Width of a cell, in the column's own units.
+        missing: "public", "protected" or a value; see `threshold`.
+        other: The name of the value that unlisted ones fall into, see `full`; pairs may name it.
 
     Examples:
         >>> edges([("flu", "cold")])
@@ -290,23 +220,28 @@ def edges(pairs: Iterable[Any], step: Any = None, *, missing: Any = None) -> Met
     listed = list(pairs) if isinstance(pairs, Iterable) else [()]
     if any(isinstance(pair, str) or not isinstance(pair, Collection) or len(pair) != 2 for pair in listed):
         raise ArgumentError("pairs", "an edge has two ends", allowed="a list of pairs of values")
-    return _metadata("edges", step, missing, pairs=[[canonical_value(v) for v in pair] for pair in listed])
+    return _metadata(
+        "edges", step, missing, other, pairs=[[canonical_value(v) for v in pair] for pair in listed]
+    )
 
 
 def fit(secret: Mapping[str, Any], attribute: Attribute) -> dict[str, Any]:
     """Return a column's secret in its one plain form (5, 5.0 and "5" are one theta), or raise.
 
-    The step is left out: it is part of the column's domain.
+    What belongs to the column's domain is left out: the step, and the name of the cell of unlisted values.
     """
     kind = secret.get("secret")
     if not isinstance(kind, str) or kind not in _MAKERS:
         raise SecretError(attribute.name, f"unknown kind {kind!r}", fix=f"one of {', '.join(_MAKERS)}.")
-    out = {key: value for key, value in secret.items() if key != "step"}
+    out = {key: value for key, value in secret.items() if key not in ("step", "other")}
     if unknown := set(out) - keys_of(kind):
         raise SecretError(
             attribute.name, f"{kind} takes no {', '.join(sorted(map(str, unknown)))}", fix="leave it out."
         )
     out = fit_missing(out, attribute)
+    if isinstance(attribute, Unlisted) != ("keys" in out) or out.get("keys", ROWS) != ROWS:
+        fix = 'list its values, or say bf.public(keys="rows") of one without values or bounds.'
+        raise SecretError(attribute.name, "keys= and the column's values do not agree", fix=fix)
     if kind == "threshold":
         _theta(out, attribute)
         times = attribute.kind == "datetime"
@@ -340,12 +275,16 @@ def build(secret: Mapping[str, Any], attribute: Attribute) -> SecretGraph:
     return WithMissing(graph, joined=joins_all(secret), like=stand_in(secret, attribute))
 
 
-def _metadata(secret: str, step: Any, missing: Any, **extra: Any) -> Metadata:
+def _metadata(secret: str, step: Any, missing: Any, other: Any, **extra: Any) -> Metadata:
     out: dict[str, Any] = {"secret": secret, **extra}
     if step is not None:
         out["step"] = distance(step, "step")
     if missing is not None:
         out["missing"] = read_missing(missing)
+    if other is not None:
+        if not isinstance(other, str):
+            raise ArgumentTypeError("other", "not a name", allowed='text, as other="other"')
+        out["other"] = str.__str__(other)
     return {"blowfish": out}
 
 
@@ -491,7 +430,7 @@ _MAKERS: dict[str, tuple[Callable[[Mapping[str, Any], Attribute], SecretGraph], 
     "full": (_full, ()),
     "threshold": (_threshold, ("theta", "metric", "scale")),
     "partition": (_partition, ("groups",)),
-    "public": (_public, ()),
+    "public": (_public, ("keys",)),
     "edges": (_edges, ("pairs",)),
     "absolute_error": (_absolute, ("k",)),
     "relative_error": (ratio_ball, ("c",)),

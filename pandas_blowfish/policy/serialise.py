@@ -183,7 +183,7 @@ _LINES: dict[str, list[tuple[str, str, str]]] = {
         ("step", BLANK, "the width of a cell, such as 1D"),
     ],
     "bool": [],
-    "category": [("values", f"[{BLANK}]", "every value it may have, in order")],
+    "category": [("values", f"[{BLANK}]", "every value it may have, in order; `other: other` for the rest")],
     "string": [("values", f"[{BLANK}]", "every value; dates: type: datetime with min, max, step")],
 }
 
@@ -249,7 +249,7 @@ PARTS = (
     "chain",
     "max_rows",
 )
-SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing")
+SECRET = ("secret", "theta", "metric", "scale", "groups", "pairs", "k", "c", "missing", "keys")
 MAX_SHOWN = 12  # blanks that an error names
 
 
@@ -353,7 +353,8 @@ def read_form(spec: Any) -> dict[str, Any]:
         stated = column.get("secret")
         given = {"secret": stated} if isinstance(stated, str) else stated
         beside = ("secret", "step") if _logs(given, column) else ("secret",)
-        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in beside}))
+        rows = {"keys": given["keys"]} if isinstance(given, Mapping) and "keys" in given else {}
+        attributes.append(from_dict(name, {k: v for k, v in column.items() if k not in beside} | rows))
         if "secret" in column:
             moved = {"step": column["step"]} if "step" in beside and "step" in column else {}
             secrets[(name,)] = {**given, **moved} if isinstance(given, Mapping) else given
@@ -402,7 +403,7 @@ def _require_parts(name: str, secret: Any) -> None:
     if not isinstance(kind, str) or kind not in KINDS_OF_SECRET:
         return
     known = [key for key in SECRET if key in keys_of(kind)]
-    if unknown := _unknown(secret, [*known, "step"]):
+    if unknown := _unknown(secret, [*known, "step", "other"]):
         fix = f"{_meant(unknown, known)}known for {kind}: {', '.join(known)}."
         raise SecretError(name, _named(unknown), fix=fix)
 

@@ -12,6 +12,7 @@ import yaml
 import pandas_blowfish as bf
 from pandas_blowfish.cli import exits, outputs
 from pandas_blowfish.count.readers import files
+from pandas_blowfish.errors import StaleFrameError
 
 AGES, SEXES = "hist('age', epsilon='0.25')", "hist('sex', epsilon=0.5)"
 
@@ -485,3 +486,34 @@ def test_rows_under_a_second_name_are_noted(release):
 
     assert ran.code == exits.OK
     assert "its rows are those of dataset 'p'" in ran.err
+
+
+SHOPS = """\
+blowfish: 1
+columns:
+  shop: {type: string, secret: {secret: public, keys: rows}}
+  level: {type: category, values: [1, 2], other: more, secret: full}
+"""
+
+
+def test_keys_and_others_of_a_file(folder, run):
+    """Keys come from the file, the first time and again; numbers that are not listed are one cell."""
+    rows = pd.DataFrame({"shop": ["b", "a", "b"], "level": ["1", "7", "x"]})
+    rows.to_csv("shops.csv", index=False)
+    Path("shops.yaml").write_text(SHOPS)
+    fixed = ["release", "shops.csv", "--policy", "shops.yaml", "--dataset", "s", "--ledger", "budget.db"]
+    asked = ["marginal(['shop', 'level'], epsilon=1)", "--epsilon", 2, "--json"]
+
+    preview = run(*fixed, *asked, "--new", "--dry-run")
+    first, again = run(*fixed, *asked, "--new"), run(*fixed, *asked)
+
+    assert (preview.code, first.code, again.code) == (0, 0, 0), first.err
+    assert first.document["policy"] == again.document["policy"] == preview.document["policy"]
+    assert again.document["releases"][0]["status"] == "kept"
+    assert len(first.document["releases"][0]["answer"]["index"]) == 6
+    checked = run("check", "shops.csv", "--policy", "shops.yaml", "--json")
+    assert checked.code == 0
+    assert "other" in checked.document["check"]["columns"]
+    rows.assign(shop=["b", "c", "b"]).to_csv("shops.csv", index=False)
+    changed = run(*fixed, "hist('level', epsilon=1)", "--epsilon", 2)
+    assert changed.code == exits.code_of(StaleFrameError("s", "rows are"))

@@ -51,6 +51,8 @@ OTHERS = [
     {"type": "category", "values": [3, "a", 0]},
     {"type": "category", "values": [True, "a", 7]},
     {"type": "category", "values": [1.5, 7, 0]},
+    {"type": "category", "values": ["b", "a"], "other": "rest"},
+    {"type": "category", "values": [7, 0], "other": "a"},
 ]
 
 

@@ -838,3 +838,33 @@ def test_missing_is_never_outside_in_any_storage(kind):
         assert _codes(column, plain)[1::2] == [MISSING] * 2
         assert min(_codes(column, plain)[::2]) >= 0
         assert column.isna().tolist() == [False, True, False, True]
+
+
+STRANGE = ["kiwi", "", "PLUM", 3, 3.5, True, Decimal("1.5"), date(2020, 1, 1), b"plum", (1, 2), "nan"]
+
+
+@pytest.mark.parametrize("kind", ["string", "category"])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_unlisted_values_are_one_cell(kind, nullable):
+    """Whatever is not listed has the code of `other`, in any storage and order; nulls have their own."""
+    spec = {"type": kind, "values": ["pear", "fig", "plum"], "other": "rest", "nullable": nullable}
+    fruit, null = from_dict("x", spec), 4 if nullable else MISSING
+    texts = ["plum", "kiwi", "pear", "rest", "Rest", "fig", None]
+    want = [2, 3, 0, 3, 3, 1, null]
+
+    assert _codes(pd.Series(STRANGE, dtype=object), fruit) == [3] * len(STRANGE)
+    for dtype in (object, "str", "string", "category", pd.ArrowDtype(pa.string())):
+        assert _codes(pd.Series(texts, dtype=dtype), fruit) == want
+    assert _codes(pd.Series(texts, dtype="category").cat.set_categories(["zzz", *texts[:6]]), fruit) == want
+    for column in ([1, 2, 3], [1.5, np.nan], [True, False], pd.to_datetime(["2020-01-01", None])):
+        own = pd.Series(column)
+        assert _codes(own, fruit) == [null if missing else 3 for missing in own.isna()]
+
+
+def test_numbers_as_categories_with_others():
+    """Listed numbers keep their codes beside the name of all others."""
+    level = from_dict("x", {"type": "category", "values": [1, 2, 5], "other": "more"})
+
+    assert _codes([5, 1, 7, 2], level) == [2, 0, 3, 1]
+    assert _codes([5.0, 1.5], level) == [2, 3]
+    assert _codes(["1", "more", "x"], level) == [3, 3, 3]

@@ -6,7 +6,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, SecretError, UndeclaredColumnError
-from pandas_blowfish.policy.blocks import freeze, merge, overrides_of, steps_of, thaw
+from pandas_blowfish.policy.blocks import cells_stated, freeze, merge, overrides_of, thaw
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain((integers("a", 0, 9), integers("b", 0, 99, 10), from_dict("c", {"type": "bool"})))
@@ -40,7 +40,7 @@ def test_steps_belong_to_the_domain():
 
     result = merged(secrets)
 
-    assert steps_of(overrides_of(secrets)) == {"b": 10.0, "a": "1"}
+    assert cells_stated(overrides_of(secrets), "step") == {"b": 10.0, "a": "1"}
     assert all("step" not in secret for secret in result.values())
 
 

@@ -63,5 +63,9 @@ class ArrowBatches(Batches):
 
 
 def read_arrow(frame: Any) -> ArrowBatches | None:
-    """Return a PyArrow table or dataset; None for what is neither."""
+    """Return a PyArrow table, batch or dataset; None for what is none."""
+    if has_class(frame, "pyarrow", "RecordBatch"):
+        import pyarrow as pa
+
+        frame = pa.Table.from_batches([frame])
     return ArrowBatches(frame) if has_class(frame, "pyarrow", "Table", "Dataset") else None

@@ -35,8 +35,9 @@ def declared_kind(attribute: Attribute | None) -> str:
         small = isinstance(attribute, Grid) and max(abs(attribute.low), abs(attribute.high)) <= 2**53
         return "number" if small else "whole"
     if isinstance(attribute, Values) and attribute.kind == "category":
-        kinds = {"bool" if isinstance(each, bool) else type(each).__name__ for each in attribute.values}
-        whole = kinds == {"int"} and any(abs(int(str(each))) > 2**53 for each in attribute.values)
+        listed = attribute.listed
+        kinds = {"bool" if isinstance(each, bool) else type(each).__name__ for each in listed}
+        whole = kinds == {"int"} and any(abs(int(str(each))) > 2**53 for each in listed)
         if whole:
             return "whole"
         return "number" if kinds <= {"int", "float"} else "bool" if kinds == {"bool"} else "text"

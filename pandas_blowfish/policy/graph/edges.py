@@ -3,7 +3,7 @@
 `kernel/check.py` relies on these edges: an auditor reads this file, `moves.py` and the check together. It is
 written independently of the graphs that plans are made with (`secret_graph`, `ball`, `offsets`, `cubes`,
 `missing`, `joint`, `records`) and must stay so: what those get wrong is found here. Shared with them is how a
-secret is read: the groups of a partition (`secret.group_cells`), the threshold of an error (`margin`) and
+secret is read: the groups of a partition (`partition.group_cells`), the threshold of an error (`margin`) and
 the cell of a value (`attribute.cell_of`).
 """
 
@@ -35,9 +35,9 @@ from pandas_blowfish.policy.graph.moves import (
     Random,
     Window,
 )
+from pandas_blowfish.policy.graph.partition import group_cells, plain_groups
 from pandas_blowfish.policy.margin import RELATIVE, as_threshold, c_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.policy.secret import group_cells, plain_groups
 
 FEW = 200_000  # edges up to which every one is tried
 LOGARITHM = 600  # the largest logarithm of a number that is drawn: floats reach 709

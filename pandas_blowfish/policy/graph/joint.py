@@ -23,8 +23,9 @@ from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.graph.cubes import Cubes
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.offsets import OffsetBall
+from pandas_blowfish.policy.graph.partition import group_cells, plain_groups
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph
-from pandas_blowfish.policy.secret import group_cells, joins_all, plain_groups
+from pandas_blowfish.policy.secret import joins_all
 
 MAX_JOINT = 10**8  # joint cells of a block
 MAX_PAIRS = 4 * 10**6  # pairs of joint cells that may be compared one by one

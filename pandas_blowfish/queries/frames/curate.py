@@ -13,8 +13,8 @@ from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.seal import row_count
 from pandas_blowfish.count.units import count_rows
 from pandas_blowfish.policy import schema
-from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.queries.frames.protect import as_policy, check_arguments
+from pandas_blowfish.policy.attribute import Attribute, Values
+from pandas_blowfish.queries.frames.protect import as_policy, check_arguments, list_keys
 
 FEW_ROWS = 10  # numbers of rows per person that are listed one by one
 _STEPS = tuple(each * 10**power for power in range(1, 6) for each in (2, 5, 10))
@@ -59,6 +59,8 @@ def draft(frame: Any) -> Draft:
 def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None = None) -> pd.DataFrame:
     """Return how many rows of each declared column are missing or outside its domain.
 
+    Where columns have a value for all others (`other=`), also how many rows it is the value of.
+
     Then, for each public fact whose answer the policy states, whether the rows agree with it: else what
     was stated and what was counted, or of a marginal how many counts differ.
     A curator's tool: the counts are exact and private, keep them out of logs.
@@ -79,18 +81,20 @@ def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None =
     if unit is not None:
         count.require_unit_column(frame, unit)
         return _per_unit(count_rows(frame, unit))
+    count.require_columns(frame, promise.open_columns)
+    promise = list_keys(promise, frame, None)
     there = [name for name in promise.domain.columns if name in frame.columns]
     count.require_columns(frame, there)
     dtypes = frame.dtypes
     rows: list[tuple[Any, ...]] = []
     for attribute in promise.domain:
         if attribute.name not in there:
-            rows.append((attribute.name, 0, 0, 0, "absent from the frame", attribute.describe()))
+            rows.append((attribute.name, 0, 0, 0, 0, "absent from the frame", attribute.describe()))
             continue
-        missing, beyond = count.count_unplaced(frame, attribute, clip=clip)
+        missing, beyond, unlisted = count.count_unplaced(frame, attribute, clip=clip)
         status = ["nullable=True, or fill"] * (missing > 0 and not attribute.nullable)
         status += [_advice(dtypes[attribute.name], attribute)] * (beyond > 0)
-        counts = (row_count(frame), missing, beyond)
+        counts = (row_count(frame), missing, beyond, unlisted)
         rows.append((attribute.name, *counts, "; ".join(status) or "ok", attribute.describe()))
     known = [fact for fact in promise.facts if fact.answer is not None]
     whole = [fact for fact in known if set(fact.columns) <= set(there)]
@@ -100,10 +104,12 @@ def check(frame: Any, policy: Any, *, outside: str = "error", unit: str | None =
     for fact in known:
         shown = "a known count" if fact.condition is not None else f"{fact.counts:,} known counts"
         many = row_count(frame) if fact in found else 0
-        rows.append((fact.text, many, 0, 0, found.get(fact, "absent from the frame"), shown))
+        rows.append((fact.text, many, 0, 0, 0, found.get(fact, "absent from the frame"), shown))
     rows = [(*row[:-1], row[-1] if len(row[-1]) <= 30 else f"{row[-1][:27]}...") for row in rows]
-    columns = ["column", "rows", "missing", "outside", "status", "declared"]
-    return Checked(pd.DataFrame(rows, columns=columns).set_index("column"))
+    columns = ["column", "rows", "missing", "outside", "other", "status", "declared"]
+    checked = pd.DataFrame(rows, columns=columns).set_index("column")
+    has_other = any(isinstance(each, Values) and each.other for each in promise.domain)
+    return Checked(checked if has_other else checked.drop(columns="other"))
 
 
 def _per_unit(counts: NDArray[np.int64]) -> pd.DataFrame:
@@ -145,4 +151,5 @@ def _advice(dtype: Any, attribute: Attribute) -> str:
         return "one of schema and column has a time zone: tz_localize, or declare it"
     if axis:
         return 'widen the schema, fix the rows, or outside="clip"'
-    return "list the values in the schema, or fix the rows (na_values= of read_csv turns marks into nulls)"
+    fix = 'list the values in the schema, take others in one cell with bf.full(other="other"), or fix the '
+    return f"{fix}rows (na_values= of read_csv turns marks into nulls)"

@@ -18,6 +18,7 @@ from pandas_blowfish.books.pools import Pool, as_pool, require_total
 from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.count import seal, units
 from pandas_blowfish.count import tally as count
+from pandas_blowfish.count.keys import find_keys
 from pandas_blowfish.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -37,6 +38,7 @@ from pandas_blowfish.facts.fact import answer_of, cells_of
 from pandas_blowfish.facts.later import policy_from
 from pandas_blowfish.kernel.measure import read_kept, require_recorded
 from pandas_blowfish.plan.price import price_facts
+from pandas_blowfish.policy.attribute import Values
 from pandas_blowfish.policy.policy import Policy, rows_of
 from pandas_blowfish.queries.frames.second_name import find_first_name
 
@@ -84,6 +86,7 @@ def protect(
     shared, who = as_pool(pool), check_analyst(analyst)
     most = None if limits is None else read_limits(limits)
     count.require_columns(frame, promise.domain.columns)
+    count.require_instants(frame, promise.domain)
     if unit is not None:
         count.require_unit_column(frame, unit)
         if promise.max_rows == 1:
@@ -157,6 +160,22 @@ def state_rows(policy: Policy, unit: str | None, max_rows: Any) -> Policy:
     return policy
 
 
+def list_keys(policy: Policy, frame: Any, found: Dataset | None) -> Policy:
+    """Return a policy whose keys from rows are listed: as its dataset has them, or those of a new one's rows.
+
+    So rows that are not the dataset's are found by its seal, as all changed rows are.
+    """
+    if not policy.open_columns:
+        return policy
+    if found is None:
+        return policy.with_keys(find_keys(frame, [policy.domain[name] for name in policy.open_columns]))
+    bound = {each.name: each for each in policy_of(found, 0).domain}
+    known = {name: each.values for name in policy.open_columns if isinstance(each := bound.get(name), Values)}
+    if set(known) != set(policy.open_columns):
+        raise PolicyMismatchError(found.name, "policy")
+    return policy.with_keys(known)
+
+
 def _place(record: Any, dataset: str | None, ledger: Any) -> tuple[Ledger, str]:
     """Return the ledger and the name to use: a protected frame continues its own."""
     own = record if isinstance(record, Mapping) and record.get("kind") == "protected" else {}
@@ -184,6 +203,7 @@ def _bound(
     found = None
     with suppress(UnknownDatasetError, LedgerNotFoundError):
         found = book.dataset(name)
+    promise = list_keys(promise, frame, found)
     if found is None:
         if promise.chain is not None and promise.chain.length != seal.row_count(frame):
             fix = "state the number of rows: bf.Markov(..., length=len(frame))."

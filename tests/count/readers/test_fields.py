@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.place import MISSING
 from pandas_blowfish.count.readers.fields import convert, declared_kind, marks, remove_marks, require_marks
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.policy.domain import Domain, from_dict
@@ -97,3 +99,14 @@ def test_decimals_are_read_to_the_nearest_float(monkeypatch, dtype):
 
     assert read.tolist()[:-1] == [0.35573908335507054, 2.5, 0.001, np.inf, "word", 7.0]
     assert read.isna().tolist() == [False] * 6 + [True]
+
+
+def test_the_name_of_all_others_does_not_change_how_fields_are_read():
+    """Numbers beside a name for others are still numbers; what is none stays text, and is one of them."""
+    level = from_dict("x", {"type": "category", "values": [1, 2], "other": "rest"})
+    flags = from_dict("x", {"type": "category", "values": [True, False], "other": "rest"})
+
+    read = convert(pd.Series(["2", "7", "abc", None], dtype="str"), level)
+
+    assert (declared_kind(level), declared_kind(flags)) == ("number", "bool")
+    assert encoder(read, level, clip=False)(0, 4).tolist() == [1, 2, 2, MISSING]

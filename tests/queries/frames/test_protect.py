@@ -11,12 +11,13 @@ from pandas_blowfish.errors import (
     BudgetMismatchError,
     ClosedDatasetError,
     FactMismatchError,
+    FrameError,
     NotProtectedError,
     OutsideDomainError,
     PolicyMismatchError,
     SchemaError,
 )
-from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.frames import protect
 from pandas_blowfish.queries.frames.protect import as_policy, open_frame, require_bound
 
@@ -322,3 +323,22 @@ def test_a_column_that_is_the_index_or_no_column_says_so():
         named.blowfish.protect(policy, epsilon=1, unit="nobody")
     with pytest.raises(bf.errors.FrameError, match=r"reset_index\(\)"):
         named.set_index("patient_id").blowfish.protect(policy, epsilon=1, unit="patient_id")
+
+
+def test_periods_and_an_index_are_named_with_the_call_that_converts_them():
+    """By storage alone: no row is looked at."""
+    day = from_dict("day", {"type": "datetime", "min": "2026-01-01", "max": "2026-01-31", "step": "1D"})
+    policy = bf.Policy(Domain((day, integers("n", 0, 9))))
+    days = pd.date_range("2026-01-01", periods=3)
+    periods = pd.DataFrame({"day": days.to_period("D"), "n": [1, 2, 3]})
+    indexed = pd.DataFrame({"n": [1, 2, 3]}, index=days)
+
+    with pytest.raises(FrameError, match=r"\['day'\].dt.to_timestamp"):
+        periods.blowfish.protect(policy, epsilon=1)
+    for index in (days, days.to_period("D")):
+        with pytest.raises(FrameError, match=r"reset_index\(names='day'\)"):
+            indexed.set_axis(index).blowfish.protect(policy, epsilon=1)
+        with pytest.raises(FrameError, match=r"df.reset_index\(\)"):
+            indexed.set_axis(index.rename("day")).blowfish.protect(policy, epsilon=1)
+    assert "to_timestamp" in bf.check(periods, policy).loc["day", "status"]
+    assert indexed.reset_index(names="day").blowfish.protect(policy, epsilon=1) is not None

@@ -9,7 +9,7 @@ import pytest
 
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError, SecretError
 from pandas_blowfish.policy.domain import from_dict, integers
-from pandas_blowfish.policy.secret import group_cells, plain_groups, width_of
+from pandas_blowfish.policy.graph.partition import group_cells, plain_groups, width_of
 
 LETTERS = from_dict("c", {"type": "category", "values": ["a", "b", "c", "d"]})
 AGES = integers("age", 0, 9)
