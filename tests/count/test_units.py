@@ -48,7 +48,7 @@ def kept_of(frame, most, key=KEY):
 
 
 def test_nobody_changes_which_rows_of_another_are_kept():
-    """Rows of one person changed, added or removed, and all rows in any order; a key for each pair of tables."""
+    """Rows of one person changed, added or removed, and all rows in any order; a key for each pair."""
     draw = random.Random(1)
     for number in range(1_000):
         rows, most = some_rows(draw), draw.randint(1, 3)

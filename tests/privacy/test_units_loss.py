@@ -177,12 +177,10 @@ def test_people_in_several_parts_are_charged_in_each():
 
 
 def test_people_are_asked_for_in_one_way():
-    """Not by groups, not without a unit; with one row each they are rows."""
+    """Not without a unit; with one row each they are rows."""
     policy = visits()
     frame = frame_of(policy.domain, [(0, 1, 0), (1, 2, 1)])
 
-    with pytest.raises(ArgumentError, match="several groups"):
-        policy.plan.groupby("place").count(units=True)
     with pytest.raises(ArgumentError, match="units"):
         policy.plan.count(units="yes")
     with pytest.raises(ArgumentError, match="who they are about"):
