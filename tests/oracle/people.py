@@ -26,6 +26,7 @@ from pandas_blowfish.policy.cells import Cells
 
 MAX_PEOPLE = 3_000  # ways to move all rows that are tried; more are drawn
 FAR = 40  # noisy values along which rounds are led
+SWEEPS = 2  # over the rows of the person who loses most
 CLOSE = 1e-9  # of floats
 
 
@@ -65,21 +66,59 @@ class Moves:
         alike = np.repeat(np.arange(many), rows).reshape(-1, rows)
         return np.concatenate([alike, draw.integers(0, many, (MAX_PEOPLE, rows))])
 
-    def change(self, plan: Plan, people: Ints, draw: np.random.Generator) -> Changes:
-        """Return what each person changes of what a plan measures."""
+    def measure(self, plan: Plan, draw: np.random.Generator) -> Measured:
+        """Return what each move of a row changes of what a plan measures."""
         start, end = (self.cells.take(self.ends[:, place]) for place in range(2))
-        parts, scales = [], []
+        counted, held, scales = [], [], []
         for step in rounds_of(plan, draw):
             tally = step.tallies[0] if step.tallies else None
             if isinstance(tally, People):  # a person is in a group or not
-                bins = (np.arange(tally.size) == tally.bins_at(each)[:, None] for each in (start, end))
-                before, after = (own[people].any(axis=1) for own in bins)
-                parts.append(after.astype(np.int64) - before)
+                bins = [np.arange(tally.size) == tally.bins_at(each)[:, None] for each in (start, end)]
+                held.append(np.stack(bins))
             else:
-                moved = step.changes(start, end).toarray().T.astype(np.int64)
-                parts.append(moved[people].sum(axis=1))
+                counted.append(step.changes(start, end).toarray().T.astype(np.int64))
             scales += [step.loss_scales.values[code] for code in step.loss_scales.codes]
-        return Changes(np.concatenate(parts, axis=1), scales)
+        return Measured(counted, held, scales)
+
+    def worst(self, measured: Sequence[Measured], rows: int, draw: np.random.Generator) -> Fraction | float:
+        """Return the most that one person is found to lose by several releases together, exactly.
+
+        Of many people the worst is taken; then each row is moved to where they lose most, a few times.
+        """
+        people = self.people(rows, draw)
+        every = np.arange(len(self.ends))
+        for turn in range(SWEEPS * rows + 1):
+            changes = [each.change(people) for each in measured]
+            losses = sum((each.losses for each in changes), np.zeros(len(people)))
+            best = int(np.argmax(losses))
+            if turn == SWEEPS * rows:
+                break
+            people = np.repeat(people[best : best + 1], len(every) + 1, axis=0)
+            people[1:, turn % rows] = every
+        return sum((each.loss(best) for each in changes), Fraction(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What each move of a row changes of some rounds.
+
+    Attributes:
+        counted: Of counts and sums: moves x query rows.
+        held: Of counts of people: whether the row is in each bin before and after, 2 x moves x bins.
+        scales: The scale of each value, in the order of rounds; a plan counts rows or people, not both.
+    """
+
+    counted: list[Ints]
+    held: list[Any]
+    scales: list[Fraction]
+
+    def change(self, people: Ints) -> Changes:
+        """Return what each person changes, given by the moves of their rows."""
+        parts = [moved[people].sum(axis=1) for moved in self.counted]
+        for own in self.held:
+            before, after = (each[people].any(axis=1) for each in own)
+            parts.append(after.astype(np.int64) - before)
+        return Changes(np.concatenate(parts, axis=1), self.scales)
 
 
 def rounds_of(plan: Plan, draw: np.random.Generator) -> list[Any]:
@@ -119,19 +158,5 @@ class Changes:
     def most(self) -> Fraction | float:
         """Return the most that a person loses, exactly: of those that floats find as much the first few."""
         top = self.losses.max(initial=0.0)
-        return max((self.loss(each) for each in near(self.losses, top)), default=Fraction(0))
-
-
-def near(losses: Any, top: float) -> list[int]:
-    """Return the first few whose loss is the largest, as far as floats know."""
-    found: list[int] = np.flatnonzero(losses >= top * (1 - CLOSE))[:5].tolist()
-    return found
-
-
-def most_of_all(changes: Sequence[Changes]) -> Fraction | float:
-    """Return the most that one person loses by several releases together, exactly."""
-    if not changes:
-        return Fraction(0)
-    losses = sum(each.losses for each in changes)
-    people = near(losses, losses.max(initial=0.0))
-    return max((sum(each.loss(person) for each in changes) for person in people), default=Fraction(0))
+        close = np.flatnonzero(self.losses >= top * (1 - CLOSE))[:5]
+        return max((self.loss(int(each)) for each in close), default=Fraction(0))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from oracle.people import Moves, most_of_all
+from oracle.people import Moves
 from oracle.policies import random_filter
 
 import pandas_blowfish as bf
@@ -72,7 +72,7 @@ def test_no_neighbours_lose_more_than_is_spent(rows):
         if frame is None:
             continue
         moves = Moves(policy.with_facts([]), policy.domain.columns)
-        people, lost = moves.people(rows, chance), []
+        measured = []
         for _ in range(draw.randint(1, 8)):
             try:
                 plan = random_release(draw, frame)
@@ -82,9 +82,9 @@ def test_no_neighbours_lose_more_than_is_spent(rows):
                 continue
             if policy.constraints and plan.price.touched:  # its neighbours are others
                 break
-            lost.append(moves.change(plan, people, chance))
+            measured.append(moves.measure(plan, chance))
         else:
-            most, spent = most_of_all(lost), frame.blowfish.budget.spent
+            most, spent = moves.worst(measured, rows, chance), frame.blowfish.budget.spent
 
             assert most <= spent, f"seed {seed}"
             assert frame.blowfish.ledger.verify()

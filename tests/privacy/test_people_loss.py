@@ -72,7 +72,7 @@ def test_no_person_loses_more_than_is_charged(rows, chunk):
             own = moves.setdefault(plan.domain.columns, Moves(policy, plan.domain.columns))
             people = own.people(rows, chance)
 
-            lost = own.change(plan, people, chance)
+            lost = own.measure(plan, chance).change(people)
 
             told = f"seed {seed}: {said(steps)} by {plan.strategy}\n{policy.to_yaml()}"
             assert lost.most <= plan.cost, f"loses {lost.most}, charged {plan.cost}: {told}"
@@ -101,7 +101,7 @@ def test_groups_of_people_change_by_no_more(rows):
         moves = Moves(policy, plan.domain.columns)
         people = moves.people(rows, chance)
 
-        table = np.abs(moves.change(plan, people, chance).table)
+        table = np.abs(moves.measure(plan, chance).change(people).table)
         free = [not plan.scales.values[code] for code in plan.scales.codes]
 
         assert table.sum(axis=1).max(initial=0) <= plan.sensitivity, f"seed {seed}"
