@@ -117,11 +117,15 @@ def test_engines_answer_from_kept_rows(engine, native):
             answers.append(own.mean("x", epsilon="1/4"))
             answers.append(own.count(epsilon="1/4"))
             answers.append(own.where("x < 3").count(epsilon="1/8", units=True))
+            answers.append(own.where("x < 3").groupby("c").count(epsilon="1/8", units=True))
+            answers.append(own.groupby("c").count(epsilon="1/8", units=True))
 
-    for one, other in zip(answers[:4], answers[4:], strict=True):
+    for one, other in zip(answers[:6], answers[6:], strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     assert answers[2]["count"].iloc[0] == sum(own.total() for own in kept_of(frame, 2).values())
     assert answers[2]["std"].iloc[0] == 0
+    assert answers[5]["std"].tolist() == [0, 0]
+    assert answers[4]["std"].min() > 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)

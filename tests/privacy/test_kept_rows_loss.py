@@ -175,3 +175,15 @@ def test_keys_choose_as_chance_would():
     ]
 
     assert abs(found.count(1) / TRIED - 0.25) < 0.04
+
+
+@pytest.mark.parametrize("key", ["5e" * 32, "00" * 32])
+def test_people_are_chosen_for_as_chance_would(key):
+    """One key and many people with the same rows, some of them equal: each pair of rows is as likely."""
+    cells, many = [0, 0, 1, 2], 20_000
+    frame = pd.DataFrame({"who": np.repeat(np.arange(many), 4), "x": cells * many})
+    kept = units.keep_rows(frame, tuple(DOMAIN), "who", 2, key, clip=False).rows
+    pairs = Counter(map(tuple, np.sort(kept["x"].to_numpy().reshape(-1, 2)).tolist()))
+
+    for pair, part in Counter(itertools.combinations(cells, 2)).items():
+        assert abs(pairs[pair] / many - part / 6) < 0.017  # five standard deviations

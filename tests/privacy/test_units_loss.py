@@ -174,6 +174,7 @@ def test_people_in_several_parts_are_charged_in_each():
 
     assert frame.blowfish.budget.spent == Fraction(1, 2)
     assert exact["count"].tolist() == [2]
+    assert frame.blowfish.groupby("place").count(epsilon="1/4", units=True)["count"].tolist() == [1, 2]
     assert frame.blowfish.count(epsilon="1/4", units=True)["count"].tolist() == [2]
     assert asked.plan.count(units=True).strategy == "exact"
     assert policy.plan.where("age < 3").count(units=True).sensitivity == 1
