@@ -112,7 +112,7 @@ def _crowded(table: Pieces, names: list[str], hashing: Hashing, over: Hashes, mo
 
     def count(part: pd.DataFrame) -> Often:
         _, units, rows = find(part)
-        return Often.of(rows, units, np.ones(len(rows), dtype=np.int64))
+        return Often(rows, units, np.ones(len(rows), dtype=np.int64)).merge_equal()
 
     often = table.merge(names, count, Often.plus).keep(most, hashing.number_seed)
 
@@ -124,45 +124,42 @@ def _crowded(table: Pieces, names: list[str], hashing: Hashing, over: Hashes, mo
     def plus(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
         if not (len(one) and len(other)):
             return one if len(one) else other
-        both = pd.concat([_plain(one), _plain(other)], ignore_index=True)
-        return both.drop_duplicates(NAME, ignore_index=True)
+        return pd.concat([_plain(one), _plain(other)], ignore_index=True)
 
-    found = table.merge(names, fetch, plus)
+    found = table.merge(names, fetch, plus).drop_duplicates(NAME, ignore_index=True)
     place = np.searchsorted(often.rows, found.pop(NAME).to_numpy(dtype=np.uint64))
     return found.take(np.repeat(np.arange(len(found)), often.counts[place])).reset_index(drop=True)
 
 
 @dataclass(frozen=True)
 class Often:
-    """How often each row of some units occurs: rows by their hashes, in order, and whose they are."""
+    """How often rows of some units occur: their hashes, and whose they are."""
 
     rows: Hashes
     units: Hashes
     counts: NDArray[np.int64]
 
-    @classmethod
-    def of(cls, rows: Hashes, units: Hashes, counts: NDArray[np.int64]) -> Often:
-        """Return rows with the counts of equal ones added up."""
-        distinct, first, place = np.unique(rows, return_index=True, return_inverse=True)
-        return cls(distinct, units[first], add_up(place, counts, len(distinct)))
+    def merge_equal(self) -> Often:
+        """Return the different rows, in order, with the counts of equal ones added up."""
+        order = np.argsort(self.rows)
+        begins = find_begins(self.rows[order])
+        first = order[begins]
+        counts = np.add.reduceat(self.counts[order], begins) if len(begins) else self.counts
+        return Often(self.rows[first], self.units[first], counts)
 
     def plus(self, other: Often) -> Often:
-        """Return how often each row occurs in both."""
-        pairs = zip(self.columns, other.columns, strict=True)
-        return Often.of(*(np.concatenate(pair) for pair in pairs))
-
-    @property
-    def columns(self) -> tuple[Hashes, Hashes, NDArray[np.int64]]:
-        """Return the hashes of rows, those of their units, and the counts."""
-        return self.rows, self.units, self.counts
+        """Return how often rows occur in both; equal ones are merged at the end, all at once."""
+        rows, units = (np.concatenate(pair) for pair in ((self.rows, other.rows), (self.units, other.units)))
+        return Often(rows, units, np.concatenate([self.counts, other.counts]))
 
     def keep(self, most: int, seed: int) -> Often:
-        """Return how often each row is kept, if at all."""
-        place = np.repeat(np.arange(len(self.rows)), self.counts)
-        kept = choose(self.units[place], self.rows[place], most, seed)
-        counts = np.bincount(place[kept], minlength=len(self.rows))
+        """Return how often each different row is kept, if at all."""
+        every = self.merge_equal()
+        place = np.repeat(np.arange(len(every.rows)), every.counts)
+        kept = choose(every.units[place], every.rows[place], most, seed)
+        counts = np.bincount(place[kept], minlength=len(every.rows))
         some = counts > 0
-        return Often(self.rows[some], self.units[some], counts[some])
+        return Often(every.rows[some], every.units[some], counts[some])
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
@@ -234,16 +231,10 @@ class Census:
     def plus(self, other: Census) -> Census:
         """Return the census of both."""
         units, place = np.unique(np.concatenate([self.units, other.units]), return_inverse=True)
-        counts = add_up(place, np.concatenate([self.counts, other.counts]), len(units))
+        counts = np.zeros(len(units), dtype=np.int64)
+        np.add.at(counts, place.reshape(-1), np.concatenate([self.counts, other.counts]))
         one, two = ((a + b) % WORD for a, b in zip(self.sums, other.sums, strict=True))
         return Census(units, counts, (one, two), self.usable.plus(other.usable))
-
-
-def add_up(place: Ints, counts: NDArray[np.int64], many: int) -> NDArray[np.int64]:
-    """Return the sum of the counts of each place."""
-    found = np.zeros(many, dtype=np.int64)
-    np.add.at(found, place.reshape(-1), counts)
-    return found
 
 
 @dataclass(frozen=True)
@@ -368,11 +359,17 @@ def rank_rows(rows: Hashes, seed: int) -> Hashes:
     marks, short = np.zeros(1 << bits, dtype=bool), np.uint64(64 - bits)
     marks[twice >> short] = True
     some = np.flatnonzero(marks[rows >> short])  # all that have an equal, and few others
-    order = some[np.argsort(rows[some], kind="stable")]
+    order = some[np.argsort(rows[some])]
     number, ranks = count_equal(rows[order]), rows.copy()
     more = order[number > 0]
     ranks[more] = mix(rows[more] + number[number > 0].astype(np.uint64), seed)
     return ranks
+
+
+def find_begins(ordered: Hashes) -> Ints:
+    """Return where each run of equal numbers begins, of numbers in order."""
+    found: Ints = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    return found
 
 
 def count_equal(ordered: Hashes) -> Ints:
@@ -382,7 +379,7 @@ def count_equal(ordered: Hashes) -> Ints:
         >>> count_equal(np.array([2, 5, 5, 5], dtype="u8")).tolist()
         [0, 0, 1, 2]
     """
-    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    begins = find_begins(ordered)
     found: Ints = np.arange(len(ordered)) - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
     return found
 
