@@ -144,7 +144,7 @@ class Rows(BlowfishAccessor, Generic[Bound]):
                 the bounds into the nearest cell (the promise then concerns the clipped values).
             unit: A column that names who a row is about; repeats are refused, unless `max_rows` allows them.
             max_rows: How many rows one person may have, all of which may change at once; None: as the policy
-                states (1). Of more that many are kept, by a keyed hash; the promise is about kept rows.
+                states (1). Of more that many are kept, by a keyed hash, which is as good as chance.
             new: Allow a new name for rows that have another one in the ledger already: a second budget for
                 the same people, on the record.
             pool: A `bf.Pool` that the dataset is in for good, or the name of one that the ledger has:

@@ -19,7 +19,7 @@ from pandas_blowfish.queries.call import Call, parse_call
 
 PATHS = ("data", "policy", "ledger")
 TEXTS = ("dataset", "unit", "outside", "sep", "encoding", "pool", "analyst")
-NUMBERS = ("epsilon", "pool_epsilon")
+NUMBERS = ("epsilon", "pool_epsilon", "max_rows")
 NEEDED = ("data", "policy", "dataset", "ledger")
 KEYS = (*PATHS, *TEXTS, *NUMBERS, "na", "releases")
 ENGINES = {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
@@ -55,6 +55,7 @@ class Job:
     ledger: Path
     epsilon: Any
     unit: str | None
+    max_rows: Any
     outside: str
     sep: str | None
     encoding: str | None

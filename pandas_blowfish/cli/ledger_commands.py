@@ -7,12 +7,14 @@ import io
 import json
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pandas_blowfish.books.analysts import read_limits
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.receipt import is_receipt
 from pandas_blowfish.cli import exits, outputs
@@ -26,7 +28,7 @@ MAX_QUERY = 70  # characters of a query that the table shows
 
 
 def ledger(given: Namespace, screen: Screen) -> int:
-    """Show a ledger; raise a budget, verify."""
+    """Show a ledger; raise a budget, limit an analyst, verify."""
     if given.ledger[0] == "upgrade" and len(given.ledger) == 2:
         return _upgrade(given, screen)
     if len(given.ledger) != 1:
@@ -38,14 +40,19 @@ def ledger(given: Namespace, screen: Screen) -> int:
         raise exits.UsageError(
             "--raise without --reason", "state who allowed it and why: it is on the record."
         )
+    limits = _limits(given.limit)
     receipts = [_receipt(path) for path in given.receipt]  # before anything is written
     if given.dataset is not None:
         book.budget(given.dataset)  # one that is not there is refused; a pool is like a dataset
-    if given.total is not None:
+    if given.total is not None or limits:
         if given.dataset is None:
-            raise exits.UsageError("--raise needs --dataset", "state whose total is raised.")
+            option = "--raise" if given.total is not None else "--limit"
+            raise exits.UsageError(f"{option} needs --dataset", "state whose total it is.")
         book.verify()
+    if given.total is not None:
         book.raise_budget(given.dataset, given.total, given.reason)
+    for analyst, limit in limits.items():
+        book.set_limit(given.dataset, analyst, limit)
     verified: bool | None = None
     if given.verify or receipts:
         verified = book.verify() and all(book.verify(receipt) for receipt in receipts)
@@ -54,8 +61,11 @@ def ledger(given: Namespace, screen: Screen) -> int:
         if given.dataset is not None:
             entries = entries[entries["dataset"] == given.dataset]
         budgets = {name: book.budget(name) for name in dict.fromkeys(entries["dataset"])}
+        limited = {name: book.limits(name) for name in budgets if name in book.datasets}
     for name, budget in budgets.items():
         screen.say(f"{name}: {spent_text(budget.spent, budget.total)}")
+        for analyst, own in limited.get(name, {}).items():
+            screen.say(f"  {analyst}: {spent_text(own.spent, own.total)}")
         if budget.closed is not None:
             screen.say(f"  closed: {budget.closed}")
     screen.say(f"\n{format_table(_lines(entries))}")
@@ -64,14 +74,16 @@ def ledger(given: Namespace, screen: Screen) -> int:
         more = f", and {agree}" if receipts else ""
         screen.say(f"\nverified: no entry was edited, deleted or moved{more}")
     listed = [{"id": number, **entry} for number, entry in entries.to_dict("index").items()]
-    found = {"ledger": book.location, "datasets": {name: _budget(each) for name, each in budgets.items()}}
+    sums = {name: _budget(each, limited.get(name, {})) for name, each in budgets.items()}
+    found = {"ledger": book.location, "datasets": sums}
     screen.finish({**found, "verified": verified, "entries": listed})
     return exits.OK
 
 
 def _upgrade(given: Namespace, screen: Screen) -> int:
     """Move the seal keys out of a ledger of an older version."""
-    if given.dataset is not None or given.verify or given.receipt or given.total is not None or given.reason:
+    more = (given.dataset, given.verify, given.receipt, given.total, given.reason, given.limit)
+    if any(each not in (None, False, "", []) for each in more):
         raise exits.UsageError("ledger upgrade takes a file and nothing else", "upgrade first, then look.")
     book = Ledger.at(given.ledger[1])
     moved = book.upgrade()
@@ -134,13 +146,18 @@ def verify_on_failure(book: Ledger) -> Iterator[None]:
         raise
 
 
-def _budget(budget: Budget) -> dict[str, Any]:
-    return {
-        "total": budget.total,
-        "spent": budget.spent,
-        "remaining": budget.remaining,
-        "closed": budget.closed,
-    }
+def _limits(stated: list[str]) -> dict[str, Fraction]:
+    """Return limits by analyst, from NAME=TOTAL."""
+    pairs = [text.rpartition("=") for text in stated]
+    if not all(between for _, between, _ in pairs):
+        raise exits.UsageError("--limit is not NAME=TOTAL", "such as --limit ana=1/2")
+    return read_limits({name: limit for name, _, limit in pairs})
+
+
+def _budget(budget: Budget, limits: Mapping[str, Budget]) -> dict[str, Any]:
+    sums = {"total": budget.total, "spent": budget.spent, "remaining": budget.remaining}
+    own = {name: {"total": each.total, "spent": each.spent} for name, each in limits.items()}
+    return {**sums, "closed": budget.closed, **({"limits": own} if own else {})}
 
 
 def _lines(entries: pd.DataFrame) -> pd.DataFrame:

@@ -105,6 +105,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", help="a Parquet, Feather or CSV file")
     parser.add_argument("--policy", required=True, metavar="FILE", help="the policy, in YAML")
     parser.add_argument("--quiet", action="store_true", help="no numbers: only what is wrong")
+    rows = "who a row is about: show how many rows they have and what each --max-rows would drop, instead"
+    parser.add_argument("--unit", metavar="COLUMN", help=rows)
     parser.add_argument("--outside", choices=OUTSIDE, default="error", help="as release takes it")
     _text(parser)
     parser.set_defaults(run=look.check)
@@ -151,7 +153,9 @@ def _release(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", metavar="NAME", help="a total that datasets of the same people share")
     parser.add_argument("--pool-epsilon", metavar="TOTAL", help="the pool's total, which opens it")
     parser.add_argument("--analyst", metavar="NAME", help="who asks, as the ledger's entries state it")
-    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about; the policy may state max_rows")
+    parser.add_argument("--unit", metavar="COLUMN", help="who a row is about")
+    rows = "how many rows of each unit are kept, where the policy does not state it (default: 1)"
+    parser.add_argument("--max-rows", type=int, metavar="N", help=rows)
     parser.add_argument("--outside", choices=OUTSIDE, help="numbers beyond the bounds")
     parser.add_argument("-o", "--out", metavar="FILE", help=".parquet, .csv or .xlsx; of a single query")
     parser.add_argument("--name", help="keeps the answer under this name; of a single query")
@@ -164,7 +168,7 @@ def _release(parser: argparse.ArgumentParser) -> None:
 
 
 def _ledger(parser: argparse.ArgumentParser) -> None:
-    """Show budgets and entries of a ledger, verify it, raise a budget on the record.
+    """Show budgets and entries of a ledger, verify it, raise a budget or limit an analyst on the record.
 
     `ledger upgrade FILE` moves the seal keys that versions before 0.2 kept in the file out of it.
     """
@@ -179,6 +183,8 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
         "--raise", dest="total", metavar="TOTAL", help="the dataset's new, larger total; needs --reason"
     )
     parser.add_argument("--reason", default="", help="why it is raised: written into the ledger")
+    most = "what an analyst may charge to the dataset, such as ana=1/2, on the record; repeatable"
+    parser.add_argument("--limit", metavar="NAME=TOTAL", action="append", default=[], help=most)
     parser.set_defaults(run=books.ledger)
 
 

@@ -30,7 +30,7 @@ from pandas_blowfish.errors import LedgerError, LedgerNotFoundError, PolicyMisma
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.markup import decimal, read_numbers, spent_text
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames.protect import check_arguments, list_keys, require_bound
+from pandas_blowfish.queries.frames.protect import check_arguments, list_keys, require_bound, state_rows
 from pandas_blowfish.release import receipt_of
 
 NEW = "add --new if this is the first release of it."
@@ -39,8 +39,8 @@ NEW = "add --new if this is the first release of it."
 def release(given: Namespace, screen: Screen) -> int:
     """Answer queries about a file's rows, charged to a ledger."""
     job = read_job(given)
-    policy = read_policy(job.policy)
     check_arguments(job.dataset, job.ledger, job.outside, job.unit)
+    policy = state_rows(read_policy(job.policy), job.unit, job.max_rows)
     book = Ledger(job.ledger)
     bound, refused = _found(book, job, new=given.new)
     if refused is not None and (job.epsilon is None or not given.dry_run):

@@ -50,18 +50,22 @@ def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool, uni
 
 
 def count_people(frame: Frame, asked: Sequence[Tally | Total], unit: str | None, *, clip: bool) -> Ints:
-    """Return how many people have at least one row that a tally counts."""
+    """Return how many people have at least one row in each bin of a tally."""
     people = asked[0]
-    if len(asked) > 1 or unit is None or not isinstance(people, People) or people.size > 1:
-        raise UnsoundPlanError("people are counted in one number, by whom rows are about")
+    if len(asked) > 1 or unit is None or not isinstance(people, People):
+        raise UnsoundPlanError("people are counted by themselves, by whom rows are about")
 
-    def work(part: pd.DataFrame) -> Any:
-        bins = _bins(part, people, clip=clip)
-        units, _ = hash_units(part[unit], 0)
-        return np.unique(units if bins is None else units[bins(0, len(part)) >= 0])
+    def work(part: pd.DataFrame) -> pd.DataFrame:
+        find, (units, _) = _bins(part, people, clip=clip), hash_units(part[unit], 0)
+        bins = np.zeros(len(part), dtype=np.int64) if find is None else find(0, len(part))
+        return pd.DataFrame({"unit": units, "bin": bins})[bins >= 0].drop_duplicates()
+
+    def plus(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+        return pd.concat([one, other]).drop_duplicates()
 
     names = [*(binning.attribute.name for binning in people.binnings), unit]
-    return np.array([len(merge(frame, names, work, np.union1d))], dtype=np.int64)
+    found = merge(frame, names, work, plus)
+    return np.bincount(found["bin"], minlength=people.size).astype(np.int64)
 
 
 def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:

@@ -1,6 +1,7 @@
 """Of people with many rows as many as are allowed, the same ones on every engine: this module sees rows.
 
-Which rows of a person are kept is decided by a keyed hash of the person and the row's own cells.
+Which rows of a person are kept is decided by a keyed hash of the person, the row's own cells and, of equal
+rows, a number.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pandas_blowfish.count.fingerprint import chunks, numbers_of
 from pandas_blowfish.count.readers.pieces import Answer, Pieces, Plus, Work, merge
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.exact.arrays import Bools
+from pandas_blowfish.exact.arrays import Bools, Ints
 from pandas_blowfish.exact.digest import seal_digest
 from pandas_blowfish.exact.instant import NS_PER_UNIT
 from pandas_blowfish.policy.attribute import Attribute
@@ -32,7 +33,7 @@ Hashes = NDArray[np.uint64]
 MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # odd numbers without a pattern
 TABLE = 1 << 20  # cells of a column whose hashes are listed
 WORD = 1 << 64
-NAMES = ("unit hash", "row hash")
+NAME = "row hash"
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,29 @@ def keep_rows(
     Proof note:
         Requires: no two units have the same keyed hash of 64 bits. Whole numbers never do; of n others two do
                   with a probability of n^2 / 2^65.
-        Ensures:  a unit's kept rows are a function of its own rows alone, whatever their order and engine.
-        Because:  they are those with the least hashes of unit and cells, all of them where they are no more
-                  than `max_rows`; rows of one hash have the same cells, so it does not matter which of them
-                  are kept. Hashes are of values and cells, not of storage.
-        Checked:  tests/count/test_units.py::test_nobody_changes_which_rows_of_another_are_kept
+                  Over the secret key, hashes of different numbers are as good as drawn.
+        Ensures:  a unit's kept rows are a function of its own rows and the key alone, whatever their order
+                  and engine. Of a unit with more rows than `max_rows` each choice of so many is as likely,
+                  whatever the rows hold: all its rows, not just kept ones, may move along edges, and what is
+                  released of them loses at most what `max_rows` edges do. Where rows of such a unit come or
+                  go and others stay, each that does may replace one kept row, which is one that goes and
+                  one that comes: at most `max_rows` edges more.
+        Because:  kept are those with the least hashes of unit, cells and number among equal rows, 0, 1, ...;
+                  equal rows are the same to all who look. No two rows of a unit have all three in common, so
+                  each order of their hashes is as likely. Choose the same places in both tables: every
+                  choice loses at most its edges, so the mixture over choices does, and so do several
+                  releases, which share the choice. A row more or less changes the least of some hashes
+                  in one place at most.
+        Checked:  tests/count/test_units.py::test_nobody_changes_which_rows_of_another_are_kept,
+                  tests/privacy/test_kept_rows_loss.py::test_all_rows_of_a_person_may_move,
+                  tests/privacy/test_kept_rows_loss.py::test_rows_that_come_or_go_replace_kept_ones
     """
     hashing = Hashing(key, unit, tuple(sorted(attributes, key=lambda each: each.name)), clip)
     if isinstance(frame, pd.DataFrame):
         units, usable = hash_units(frame[unit], hashing.seed)
         require_usable(unit, usable)
         rows = hashing.rows(frame, units)
-        chosen = choose(units, rows, max_rows)
+        chosen = choose(units, rows, max_rows, hashing.number_seed)
         kept = frame if chosen.all() else frame[chosen]
         return Kept(kept, _digest(key, sums_of(rows, hashing.seed), len(frame)))
     names = [unit, *(each.name for each in attributes)]
@@ -87,24 +99,67 @@ def keep_rows(
 
 
 def _crowded(table: Pieces, names: list[str], hashing: Hashing, over: Hashes, most: int) -> pd.DataFrame:
-    """Return the kept rows of units that have too many: the only rows that leave their engine."""
+    """Return the kept rows of units that have too many: the only rows that leave their engine.
 
-    def cut(rows: pd.DataFrame) -> pd.DataFrame:
-        units, own = (rows[name].to_numpy(dtype=np.uint64) for name in NAMES)
-        return rows[choose(units, own, most)].reset_index(drop=True)
+    Equal rows may lie in different parts, so hashes of all rows are counted first.
+    """
 
-    def look(part: pd.DataFrame) -> pd.DataFrame:
+    def find(part: pd.DataFrame) -> tuple[pd.DataFrame, Hashes, Hashes]:
         units, _ = hash_units(part[hashing.unit], hashing.seed)
         many = is_among(units, over)
         rows, own = part[many].reset_index(drop=True), units[many]
-        return cut(rows.assign(**dict(zip(NAMES, (own, hashing.rows(rows, own)), strict=True))))
+        return rows, own, hashing.rows(rows, own)
+
+    def count(part: pd.DataFrame) -> Often:
+        _, units, rows = find(part)
+        return Often(rows, units, np.ones(len(rows), dtype=np.int64)).merge_equal()
+
+    often = table.merge(names, count, Often.plus).keep(most, hashing.number_seed)
+
+    def fetch(part: pd.DataFrame) -> pd.DataFrame:
+        rows, _, own = find(part)
+        rows = rows.assign(**{NAME: own})[is_among(own, often.rows)]
+        return rows.drop_duplicates(NAME, ignore_index=True)
 
     def plus(one: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
         if not (len(one) and len(other)):
             return one if len(one) else other
-        return cut(pd.concat([_plain(one), _plain(other)], ignore_index=True))
+        return pd.concat([_plain(one), _plain(other)], ignore_index=True)
 
-    return table.merge(names, look, plus).drop(columns=list(NAMES))
+    found = table.merge(names, fetch, plus).drop_duplicates(NAME, ignore_index=True)
+    place = np.searchsorted(often.rows, found.pop(NAME).to_numpy(dtype=np.uint64))
+    return found.take(np.repeat(np.arange(len(found)), often.counts[place])).reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Often:
+    """How often rows of some units occur: their hashes, and whose they are."""
+
+    rows: Hashes
+    units: Hashes
+    counts: NDArray[np.int64]
+
+    def merge_equal(self) -> Often:
+        """Return the different rows, in order, with the counts of equal ones added up."""
+        order = np.argsort(self.rows)
+        begins = find_begins(self.rows[order])
+        first = order[begins]
+        counts = np.add.reduceat(self.counts[order], begins) if len(begins) else self.counts
+        return Often(self.rows[first], self.units[first], counts)
+
+    def plus(self, other: Often) -> Often:
+        """Return how often rows occur in both; equal ones are merged at the end, all at once."""
+        rows, units = (np.concatenate(pair) for pair in ((self.rows, other.rows), (self.units, other.units)))
+        return Often(rows, units, np.concatenate([self.counts, other.counts]))
+
+    def keep(self, most: int, seed: int) -> Often:
+        """Return how often each different row is kept, if at all."""
+        every = self.merge_equal()
+        place = np.repeat(np.arange(len(every.rows)), every.counts)
+        kept = choose(every.units[place], every.rows[place], most, seed)
+        counts = np.bincount(place[kept], minlength=len(every.rows))
+        some = counts > 0
+        return Often(every.rows[some], every.units[some], counts[some])
 
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
@@ -224,6 +279,11 @@ class Hashing:
         """Return the secret number that hashes of units begin with."""
         return seed_of(self.key, "unit")
 
+    @property
+    def number_seed(self) -> int:
+        """Return the secret number that hashes of equal rows' numbers begin with."""
+        return seed_of(self.key, "number")
+
     def rows(self, part: pd.DataFrame, units: Hashes) -> Hashes:
         """Return the hash of each row: of its unit and of the cells of all columns."""
         seeds = [seed_of(self.key, f"column {each.name}") for each in self.attributes]
@@ -248,11 +308,17 @@ class Hashing:
         return Census(distinct, counts.astype(np.int64), sums_of(self.rows(part, units), self.seed), usable)
 
 
-def choose(units: Hashes, rows: Hashes, most: int) -> Bools:
-    """Return which rows are kept: of each unit those with the least hashes, of equal ones the first.
+def choose(units: Hashes, rows: Hashes, most: int, seed: int) -> Bools:
+    """Return which rows are kept: of each unit those with the least ranks.
+
+    Args:
+        units: Whom each row is about.
+        rows: The hash of each row.
+        most: How many rows of each unit are kept.
+        seed: A secret number that ranks of equal rows begin with.
 
     Examples:
-        >>> choose(np.array([7, 7, 3, 7], dtype="u8"), np.array([5, 2, 9, 3], dtype="u8"), 2).tolist()
+        >>> choose(np.array([7, 7, 3, 7], dtype="u8"), np.array([5, 2, 9, 3], dtype="u8"), 2, 0).tolist()
         [False, True, True, True]
     """
     place, distinct = pd.factorize(units)
@@ -263,21 +329,59 @@ def choose(units: Hashes, rows: Hashes, most: int) -> Bools:
         return kept
     among = np.flatnonzero(~kept)
     number = np.cumsum(crowded) - 1  # of units that have too many
-    own, ranks = number[place[among]].astype(np.uint64), rows[among]
+    own, ranks = number[place[among]].astype(np.uint64), rank_rows(rows[among], seed)
     bits = np.uint64(max(int(crowded.sum()).bit_length(), 1))
     short = (own << (np.uint64(64) - bits)) | (ranks >> bits)
     ends = np.cumsum(counts[crowded])
     least = np.sort(short)[ends - counts[crowded] + most - 1]  # the last that is kept of each unit
     first = short <= least[own]
     often = np.bincount(own[first].astype(np.int64), minlength=len(ends))
-    if (often > most).any():  # the first bits of two hashes are the same, or two rows are
+    if (often > most).any():  # the first bits of two ranks are the same
         tied = np.flatnonzero(first & (often > most)[own])
         order = tied[np.lexsort((ranks[tied], own[tied]))]
-        begins = np.flatnonzero(np.diff(own[order], prepend=np.uint64(len(ends))))
-        rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-        first[order[rank >= most]] = False
+        first[order[count_equal(own[order]) >= most]] = False
     kept[among[first]] = True
     return kept
+
+
+def rank_rows(rows: Hashes, seed: int) -> Hashes:
+    """Return a rank of each row: its hash, and of equal rows but one a hash of it and a number, 1, 2, ...
+
+    Examples:
+        >>> len(set(rank_rows(np.array([5, 2, 5, 5], dtype="u8"), 0).tolist()))
+        4
+    """
+    ordered = np.sort(rows)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return rows
+    bits = min(max(len(rows).bit_length(), 8), 24)
+    marks, short = np.zeros(1 << bits, dtype=bool), np.uint64(64 - bits)
+    marks[twice >> short] = True
+    some = np.flatnonzero(marks[rows >> short])  # all that have an equal, and few others
+    order = some[np.argsort(rows[some])]
+    number, ranks = count_equal(rows[order]), rows.copy()
+    more = order[number > 0]
+    ranks[more] = mix(rows[more] + number[number > 0].astype(np.uint64), seed)
+    return ranks
+
+
+def find_begins(ordered: Hashes) -> Ints:
+    """Return where each run of equal numbers begins, of numbers in order."""
+    found: Ints = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    return found
+
+
+def count_equal(ordered: Hashes) -> Ints:
+    """Return how many equal numbers come before each, of numbers in order.
+
+    Examples:
+        >>> count_equal(np.array([2, 5, 5, 5], dtype="u8")).tolist()
+        [0, 0, 1, 2]
+    """
+    begins = find_begins(ordered)
+    found: Ints = np.arange(len(ordered)) - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
+    return found
 
 
 def hash_units(values: pd.Series[Any], seed: int) -> tuple[Hashes, Usable]:

@@ -124,45 +124,38 @@ class Check:
         return known[key]
 
     def _people_lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
-        """Return what a count of people loses, or raise where it exceeds what is left.
+        """Return what counts of people lose, or raise where it exceeds what is left.
 
         Proof note:
             Requires: no touched facts, no promise about more than one person.
             Ensures:  as `require`.
-            Because:  one person is counted or not, so neighbours change the count by at most 1, whatever
-                      their rows do; by 0 if edges leave all columns of the filter as they are and no row
-                      comes or goes. A person may be counted in several parts: it is charged to everyone.
+            Because:  a person is counted in a bin or not, so each noisy count changes by at most 1; the bins
+                      they are in differ by those that their rows leave or enter, each row along an edge; an
+                      exact count does not change if no edge changes it. A person may be counted in several
+                      parts: it is charged to everyone.
             Checked:  tests/privacy/test_units_loss.py::test_the_kernel_finds_lies_about_people
         """
         policy, (people, *more) = self.policy, step.tallies
-        tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
-        if more or len(step.scales) != 1 or tied or self.part.sides or not step.own_noise:
-            raise UnsoundPlanError("people are counted in one number, and charged to everyone")
         assert isinstance(people, People)
+        tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
+        if more or len(step.scales) != people.size or tied or self.part.sides or not step.own_noise:
+            raise UnsoundPlanError("people are counted by themselves, and charged to everyone")
         cells = cells_near(step, self.domain, PROBES, random)
         who, name = random.integers(0, PROBES // 2, len(cells)), "".join([*self.domain.columns, " unit"])
         rows = probe(self.domain, cells).assign(**{name: who})
-        passing = len(set(who[people.bins_at(cells) >= 0].tolist()))
-        if step.apply(count_cells(rows, step.tallies, clip=False, unit=name)).tolist() != [passing]:
+        seen = np.unique(np.stack([people.bins_at(cells), who]), axis=1)[0]
+        passing = np.bincount(seen[seen >= 0], minlength=people.size)
+        if not np.array_equal(step.apply(count_cells(rows, step.tallies, clip=False, unit=name)), passing):
             raise UnsoundPlanError("who would be counted is not who was checked")
-        (scale,) = step.scales
-        hidden = policy.presence or not policy.public_columns.issuperset(self.domain.columns)
-        lost = 1 / scale if scale else Fraction(0)
-        if lost > left or (hidden and not scale):
-            most = _number(math.inf if not scale else lost)
-            raise UnsoundPlanError(f"a person who is counted or not loses {most}, {_number(left)} is left")
-        return lost
+        worst = self._worst_edge(step, random).loss
+        lost = min(worst * self.times, step.scales.total_rate) if worst < math.inf else worst
+        if lost > left:
+            raise UnsoundPlanError(f"a person who is counted loses {_number(lost)}, {_number(left)} is left")
+        return Fraction(lost)
 
     def _lost(self, step: Round, left: Fraction, random: Random) -> Fraction:
         """Return the largest loss over the edges, or raise where it exceeds what is left."""
-        allowed = left * self.rate / self.times
-        if not self.edges.few:
-            worst = self._drawn(step, random)
-        elif self._small(step):
-            worst = self._worst(step, _dense(step, self.edges.listed), *self.edges.every())
-        else:
-            start, end = self.edges.every()
-            worst = self._worst(step, _sparse(step, start, end), start, end)
+        allowed, worst = left * self.rate / self.times, self._worst_edge(step, random)
         lost = worst.loss * self.times / self.rate
         for secret in self.policy.aggregates:
             lost = max(lost, self._hidden(step, secret, left))
@@ -170,6 +163,15 @@ class Check:
             edge, most = self._shown(worst), _number(left)
             raise UnsoundPlanError(f"a record that moves from {edge} loses {_number(lost)}, {most} is left")
         return Fraction(lost)
+
+    def _worst_edge(self, step: Round, random: Random) -> _Worst:
+        """Return the largest loss over the edges: all of few, else drawn ones."""
+        if not self.edges.few:
+            return self._drawn(step, random)
+        if self._small(step):
+            return self._worst(step, _dense(step, self.edges.listed), *self.edges.every())
+        start, end = self.edges.every()
+        return self._worst(step, _sparse(step, start, end), start, end)
 
     def _worst(self, step: Round, changes: _Changes, start: Cells, end: Cells) -> _Worst:
         """Return the largest loss over edges, or raise where people elsewhere than in the part lose too."""

@@ -164,6 +164,7 @@ def price_facts(policy: Policy) -> Price:
                   touched a neighbour is one edge, or one for each of a person's rows, of which there are
                   `max_rows` at most. Where the facts leave one table nothing changes at all.
         Checked:  tests/privacy/test_fact_oracle.py::test_never_below_the_truth,
+                  tests/privacy/test_people_loss.py::test_no_person_loses_more_than_is_charged,
                   tests/privacy/test_units_loss.py::test_no_person_loses_more_than_is_charged
     """
     if not policy.constraints:

@@ -219,6 +219,13 @@ class Scales(Sequence[Fraction]):
     def __iter__(self) -> Iterator[Fraction]:
         return (self.values[int(code)] for code in self.codes)
 
+    @property
+    def total_rate(self) -> Fraction:
+        """Return what is lost where every noisy row changes by 1: the sum of 1 / scale."""
+        many = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        pairs = zip(many, self.values, strict=True)
+        return sum((often / scale for often, scale in pairs if scale), Fraction(0))
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Scales, list, tuple)):
             return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))

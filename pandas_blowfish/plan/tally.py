@@ -211,11 +211,11 @@ class Tally:
 
 
 class People(Tally):
-    """How many people have at least one row that a tally of one bin counts; each is counted once."""
+    """How many people have at least one row in each bin; each is counted once there."""
 
     @classmethod
     def passing(cls, counted: Tally) -> People:
-        """Return the count of people with a row that a tally counts."""
+        """Return the counts of people with a row that a tally counts."""
         return cls(counted.binnings, counted.shown, counted.condition)
 
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 
 HALF = Fraction(1, 2)  # a c below is more likely the error itself than what is left of the value
+COME_AND_GO = (
+    "Where some rows of such a person come or go while others stay, kept rows may be replaced by others: "
+    "unless all secrets are full, up to twice epsilon is lost"
+)
 Hint = tuple[str, tuple[str, ...], str, str]  # kind, columns, what, fix
 
 
@@ -57,8 +61,9 @@ def hints(policy: Policy) -> Iterator[Hint]:
         fix = "pa.Check.isin([...])  # if results of several tables are to have the same rows"
         yield "keys-disclosed", policy.open_columns, what, fix
     if policy.max_rows > 1:
-        what = f"a person with up to {policy.max_rows:,} rows: the promise is about the rows that are kept. "
-        what += "Where secrets are not full, a changed value of somebody with more may change which these are"
+        many = f"{policy.max_rows:,}"
+        what = f"a person with up to {many} rows: of somebody with more, {many} are kept, by chance"
+        what += f". {COME_AND_GO}" if policy.presence else ""
         yield "max-rows", (), what, "max_rows=1  # if everyone has one row; see docs/howto/units.md"
     if policy.chain is not None:
         what = f"{policy.chain.describe()}: this holds for anyone who believes that chain, and for no other "

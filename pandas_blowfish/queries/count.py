@@ -34,9 +34,6 @@ def plan_count(
     if not isinstance(units, bool):
         raise ArgumentError("units", "not True or False", allowed="True, False")
     if units and policy.max_rows > 1:
-        if scope.groups:
-            fix = "count where(...) for one group at a time."
-            raise ArgumentError("units", "a person may have rows in several groups", fix=fix)
         query = {"verb": "count", "columns": [], "units": True, "strategy": chosen, **scope.facts()}
         asked = PeopleQuestion(People.passing(scope.tally(policy, [], None)))
         return ask(policy, [asked], spend, query=query, strategy=chosen)

@@ -131,7 +131,7 @@ def test_a_missing_package_is_told_before(monkeypatch, tmp_path):
 def test_a_namespace_is_enough():
     """The run is read from plain values, whoever made them."""
     given = Namespace(jobs=None, query=["count(epsilon=1)"], name=None, out=None, epsilon=None, unnamed=False)
-    for key in ("unit", "outside", "sep", "encoding", "na", "pool", "pool_epsilon", "analyst"):
+    for key in ("unit", "outside", "sep", "encoding", "na", "pool", "pool_epsilon", "analyst", "max_rows"):
         setattr(given, key, None)
     given.data, given.policy, given.dataset, given.ledger = "a", "b", "c", "d"
 

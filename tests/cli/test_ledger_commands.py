@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -255,3 +256,25 @@ def test_a_ledger_is_upgraded(release, run):
     Path("budget.db.seal-key").unlink()
     assert release("hist('sex', epsilon=0.2)").code == exits.FILES
     assert run("ledger", "budget.db", "--verify").code == exits.OK
+
+
+def test_analysts_are_limited_on_the_record(release, run):
+    """One or several, by name; nothing is written where one of them is wrong."""
+    release(AGES, "--analyst", "ana")
+    limited = ["ledger", "budget.db", "--dataset", "p"]
+
+    wrong = [
+        run(*limited, *words).code
+        for words in (["--limit", "ana"], ["--limit", "ana=1", "--limit", "bob=-1"], ["--limit", "=1"])
+    ]
+    whose = run("ledger", "budget.db", "--limit", "ana=1/2")
+    found = run(*limited, "--limit", "ana=1/2", "--limit", "b=c=0.75", "--verify", "--json")
+    much = release("hist('sex', epsilon=0.5)", "--analyst", "ana", new=False)
+
+    assert wrong == [exits.USAGE] * 3
+    assert whose.code == exits.USAGE
+    assert found.document["datasets"]["p"]["limits"]["ana"] == {"total": "1/2", "spent": "1/4"}
+    assert bf.Ledger("budget.db").limits("p")["b=c"].total == Fraction(3, 4)
+    assert "ana: spent 0.25 of 0.5, remaining 0.25" in run("ledger", "budget.db").out
+    assert much.code == exits.BUDGET
+    assert run("ledger", "upgrade", "budget.db", "--limit", "ana=1").code == exits.USAGE

@@ -70,6 +70,15 @@ RAISED = {
     "a value": _column(type="category", values="F"),
     "missing": _column(type="category", values=["F", None]),
     "distances": _column(type="category", values=["a", "b"], secret={"secret": "threshold", "theta": 1}),
+    "repeats": lambda: ROWS.assign(who=1).blowfish.protect(_policy(age=AGE), epsilon=1, unit="who"),
+    "several rows": lambda: ROWS.blowfish.protect(_policy(age=AGE), epsilon=1, max_rows=2),
+    "two numbers": lambda: ROWS.assign(who=1).blowfish.protect(
+        _policy(age=AGE).with_max_rows(2), epsilon=1, unit="who", max_rows=3
+    ),
+    "several rows and facts": lambda: ROWS.assign(who=1).blowfish.protect(
+        _policy(age=AGE).with_facts([bf.Count("age < 3")]), epsilon=1, unit="who", max_rows=3
+    ),
+    "people": lambda: _sealed(None)[0].blowfish.count(epsilon=1, units=True),
     "no distance": _column(**AGE, secret={"secret": "threshold", "theta": 0}),
 }
 

@@ -302,3 +302,24 @@ def test_a_weaker_promise_is_planned_and_not_released(folder, run):
     assert refused.code != exits.OK
     assert "release it in Python" in refused.err
     assert not Path("out.csv").exists()
+
+
+def test_check_shows_rows_of_units(folder, run):
+    """How many rows people have and what each limit drops, with the same warning; never quietly."""
+    rows = pd.read_csv("patients.csv", dtype={"id": str})
+    pd.concat([rows, rows.iloc[:100], rows.iloc[:50]]).to_csv("patients.csv", index=False)
+    asked = ["check", "patients.csv", "--policy", "policy.yaml", "--unit"]
+
+    found, as_json = run(*asked, "id"), run(*asked, "id", "--json")
+    quiet, strange = run(*asked, "id", "--quiet"), run(*asked, "nobody")
+
+    assert found.code == as_json.code == exits.OK
+    assert "private" in found.err
+    assert [line.split() for line in found.out.splitlines()][-3:] == [
+        ["1", "500", "100", "600", "150", "0.200"],
+        ["2", "50", "50", "700", "50", "0.067"],
+        ["3", "50", "0", "750", "0", "0.000"],
+    ]
+    assert as_json.document["check"]["index"] == [1, 2, 3]
+    assert quiet.code == exits.USAGE
+    assert strange.code != exits.OK

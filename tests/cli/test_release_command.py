@@ -517,3 +517,27 @@ def test_keys_and_others_of_a_file(folder, run):
     rows.assign(shop=["b", "c", "b"]).to_csv("shops.csv", index=False)
     changed = run(*fixed, "hist('level', epsilon=1)", "--epsilon", 2)
     assert changed.code == exits.code_of(StaleFrameError("s", "rows are"))
+
+
+def test_people_with_several_rows(folder, release, run):
+    """As many rows of each are kept as is stated, by option or in a file; another number is refused."""
+    rows = pd.read_csv("patients.csv", dtype={"id": str})
+    pd.concat([rows, rows.iloc[:100], rows.iloc[:50]]).to_csv("patients.csv", index=False)
+    people = ["--unit", "id", "--max-rows", "2"]
+
+    single = release("count(epsilon=1)", "--unit", "id")
+    nobody = release("count(epsilon=1)", "--max-rows", "2")
+    none = release("count(epsilon=1)", "--unit", "id", "--max-rows", "0")
+    first = release("count(epsilon=1)", *people, "--json")
+    jobs = run("release", "--jobs", _jobs(data="patients.csv", unit="id", max_rows=2, releases=[AGES]))
+    other = release(AGES, "--unit", "id", "--max-rows", "3", new=False)
+
+    assert (single.code, nobody.code, none.code) == (exits.REFUSED, exits.USAGE, exits.USAGE)
+    assert "--max-rows 3" in single.err
+    assert "--unit COLUMN --max-rows 3" in nobody.err
+    assert first.code == jobs.code == exits.OK
+    assert first.document["releases"][0]["receipt"]["max_rows"] == 2
+    assert first.document["releases"][0]["answer"]["data"][0][0] == 700
+    assert other.code == exits.LEDGER
+    assert "max_rows" in other.err
+    assert _spent() == Fraction(1, 4)

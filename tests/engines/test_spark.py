@@ -222,3 +222,19 @@ def test_collations_do_not_make_two_values_one(session):
     protected = bf.protect(rows, policy, epsilon=1000)
 
     assert protected.hist("g", epsilon=1000, post=False)["count"].round().tolist() == [1, 2, 1]
+
+
+def test_nobody_changes_which_rows_of_another_are_kept(session, tmp_path):
+    """Over 10^4 random tables in several parts, as pandas keeps them."""
+    from oracle.crowds import require_own_rows_alone
+
+    from pandas_blowfish.count.readers import open_table
+
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def table(frame):
+        path = tmp_path / str(len(list(tmp_path.iterdir())))
+        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
+        return open_table(session.read.parquet(str(path)).repartition(4))
+
+    require_own_rows_alone(table, 2)

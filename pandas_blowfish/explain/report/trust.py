@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pandas_blowfish.markup import Html, element, join, one_line
+from pandas_blowfish.policy.lint import COME_AND_GO
 
 if TYPE_CHECKING:
     from pandas_blowfish.explain.report.account import Account
@@ -83,10 +84,8 @@ def _unit(account: Account) -> str:
     if account.unit:
         unit = repr(one_line(account.unit, 80))
         if account.policy is not None and (many := account.policy.max_rows) > 1:
-            return (
-                f"One value of {unit} is one person, with up to {many:,} rows; of more, {many:,} were kept. "
-                "The promise is about kept rows: a changed value may also change which of more rows are kept."
-            )
+            kept = f"One value of {unit} is one person, with up to {many:,} rows; of more, {many:,} were kept"
+            return f"{kept}, by chance.{f' {COME_AND_GO}.' if account.policy.presence else ''}"
         return f"One value of {unit} is one person: repeats were refused when the rows were protected."
     return "The promise is about one row. Someone with r rows is protected r times less: epsilon times r."
 

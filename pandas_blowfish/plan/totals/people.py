@@ -14,7 +14,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.sensitivity import ExactParts, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tally import People
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -26,28 +26,29 @@ if TYPE_CHECKING:
 
 UNITS = "units"
 PROOF = (
-    "How many people have a row that passes: one person is counted or not, so that a neighbouring table "
-    "changes it by at most 1, however many of their rows change. Discrete Laplace noise of scale {scale} "
-    "therefore loses at most epsilon = {epsilon}. A person may be counted in several parts of the policy: "
-    "all people see it."
+    "How many people have a row in each group: one person is counted in a group or not, and each of their "
+    "rows leaves one group and enters one at most, so that a neighbouring table changes all counts together "
+    "by at most {sensitivity}. Discrete Laplace noise of scale {scale} therefore loses at most epsilon = "
+    "{epsilon}. A person may be counted in several parts of the policy: all people see it."
 )
 PROOF_EXACT = (
-    "The filter looks at public columns alone, and who is there is public: nobody's rows pass in one of two "
-    "neighbouring tables and not in the other, so the count is exact and costs nothing."
+    "No edge of the policy takes a row into a group or out of one: nobody has a row there in one of two "
+    "neighbouring tables and not in the other, so the counts are exact and cost nothing."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleCount(Identity):
-    """How many people have at least one row that passes a filter.
+    """How many people have at least one row in each bin.
 
     Proof note:
-        Requires: no touched facts; neighbours change rows of one person.
-        Ensures:  privacy loss <= epsilon; exact only if no neighbour changes who passes.
-        Because:  the count is a sum over people of 0 or 1, and one person's changes. Edges leave public
-                  columns as they are: where the filter looks at no others and no row comes or goes, whether
-                  a person has a row that passes stays as it is.
-        Checked:  tests/privacy/test_units_loss.py::test_people_are_counted_within_the_charge
+        Requires: no touched facts; neighbours change rows of one person, `max_rows` at most.
+        Ensures:  privacy loss <= epsilon; exact only where no edge takes a row into a bin or out of it.
+        Because:  each count is a sum over people of 0 or 1, and one person's changes. The bins that the
+                  person is in differ by those that rows leave or enter, for each row as many as one edge
+                  changes (`tally_sensitivity`), and by no bin that all edges leave alone (`exact_parts`).
+        Checked:  tests/privacy/test_units_loss.py::test_people_are_counted_within_the_charge,
+                  tests/privacy/test_people_loss.py::test_groups_of_people_change_by_no_more
     """
 
     name = UNITS
@@ -56,15 +57,16 @@ class PeopleCount(Identity):
     @classmethod
     def of(cls, policy: Policy, people: People, epsilon: Fraction) -> PeopleCount:
         """Return the strategy for a policy."""
-        exact = not policy.presence and policy.public_columns.issuperset(people.domain.columns)
-        parts = ExactParts(np.array([exact]), np.array([-1]), 0)
-        return cls(people, Fraction(0 if exact else 1), epsilon, parts)
+        graph = policy.graph.project(people.domain.columns)
+        alone = exact_parts(graph, people).alone
+        most = min(policy.max_rows * tally_sensitivity(graph, people), Fraction(int((~alone).sum())))
+        return cls(people, most, epsilon, ExactParts(alone, np.full(len(alone), -1), 0))
 
     @property
     def proof(self) -> str:
         if self.sensitivity == 0:
             return PROOF_EXACT
-        return PROOF.format(scale=self.scale, epsilon=self.epsilon)
+        return PROOF.format(sensitivity=self.sensitivity, scale=self.scale, epsilon=self.epsilon)
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         del known  # facts count rows
@@ -84,7 +86,7 @@ class PeopleCount(Identity):
 
 @dataclass(frozen=True, eq=False)
 class PeopleQuestion(Question):
-    """How many people have at least one row that passes a filter."""
+    """How many people have at least one row in each bin."""
 
     people: People
 

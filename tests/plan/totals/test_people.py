@@ -42,6 +42,29 @@ def test_one_person_changes_it_by_one_at_most(text, presence, sensitivity):
     assert "person" in found.proof or "nobody" in found.proof
 
 
+@pytest.mark.parametrize(
+    ("text", "groups", "rows", "presence", "sensitivity"),
+    [
+        (None, "place", 3, False, 0),
+        (None, "place", 3, True, 2),
+        ("age < 5", "place", 3, False, 2),
+        (None, "age", 2, False, 4),
+        (None, "age", 2, True, 4),
+        (None, "age", 6, False, 10),
+        ("place == 'n' and age < 3", "age", 2, False, 3),
+    ],
+)
+def test_one_person_is_in_several_groups(text, groups, rows, presence, sensitivity):
+    """As many change as their rows leave and enter, and no more than there are."""
+    plan = policy_of(rows, presence=presence).plan
+    found = (plan if text is None else plan.where(text)).groupby(groups).count(epsilon="1/2", units=True)
+
+    assert found.sensitivity == sensitivity
+    assert found.part.form == {}
+    assert len(found.std) == (2 if groups == "place" else 10)
+    assert reread(found, found.strategy, 0, {}).std.tolist() == found.std.tolist()
+
+
 def test_answers_are_counts_of_people():
     """Not below 0 where they are shaped; read again by name as they were measured."""
     plan = policy_of().plan.where("age < 5").count(epsilon="1/2", units=True)
