@@ -53,13 +53,15 @@ class Verbs(ABC, Generic[Answer, Answers]):
         caller = sys._getframe(1)
         return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
 
-    def groupby(self, columns: Columns) -> Self:
+    def groupby(self, columns: Columns, bins: Bins | None = None) -> Self:
         """Ask the verbs that follow once for each combination of some columns' values, in one release.
 
         Args:
             columns: One column or several; every declared combination is a group, in schema order.
+            bins: Groups of several values, as in `hist`: a number, edges, intervals, a frequency of instants
+                or {"name": [values]}; for several columns a dict by column. Rows in no bin are left out.
         """
-        return self._narrow("groupby", columns)
+        return self._narrow("groupby", columns, bins)
 
     def hist(
         self,

@@ -41,7 +41,9 @@ def call_text(query: Mapping[str, Any], epsilon: Fraction, matrix: Any = None) -
         stated["bins"] = _mapped(stated["bins"])
     inside += [f"{key}={literal(value)}" for key, value in stated.items()]
     steps = [f"where({literal(text)})" for text in query.get("where", ())]
-    steps += [f"groupby({literal(query['groupby'])})"] if "groupby" in query else []
+    if "groupby" in query:
+        cut = f", bins={literal(_mapped(query['group_bins']))}" if "group_bins" in query else ""
+        steps.append(f"groupby({literal(query['groupby'])}{cut})")
     return ".".join([*steps, f"{query['verb']}({', '.join([*inside, f'epsilon={str(epsilon)!r}'])})"])
 
 

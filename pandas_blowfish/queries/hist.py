@@ -40,7 +40,8 @@ def plan_hist(
 def _differences(policy: Policy, scope: Scope, names: list[str]) -> list[Question]:
     """Return the same table once more where columns of two values may be measured by their differences."""
     table = [*scope.groups, *names]
-    sizes = policy.domain.select(table).shape
+    cut = {name: binning.bins for name, binning in scope.binned.items()}
+    sizes = [cut.get(each.name) or each.size for each in policy.domain.select(table)]
     if not 2 <= len(table) <= MAX_COLUMNS or 2 not in sizes or math.prod(sizes) > MAX_CELLS:
         return []
-    return [replace(Marginals.over(policy.domain, [table], scope.condition), plain=False)]
+    return [replace(Marginals.over(policy.domain, [table], scope.condition, scope.binned), plain=False)]

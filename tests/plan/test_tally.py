@@ -105,7 +105,7 @@ def test_days_are_binned_on_instants():
         (["age"], [9, 5], ArgumentError),
         (["age"], [5, 5], ArgumentError),
         (["age"], [0.5, 3], DeclaredValueError),
-        (["age"], [None, 3], ArgumentError),
+        (["age"], [3, None, 9], ArgumentError),
         (["age"], ["a", "b"], ArgumentError),
         (["sex"], 2, ArgumentError),
         (["sex"], {}, ArgumentError),

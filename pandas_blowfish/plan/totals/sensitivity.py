@@ -336,18 +336,32 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalRe
 
 @lru_cache(maxsize=16)
 def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGraph, Ints, bool]:
-    """Return the line of a column's cells by rising value, that order, and whether it separates groups."""
+    """Return the line of a column's cells by rising value, that order, and whether it separates groups.
+
+    It does not where there are too many, or the column itself is grouped by: then rows of all groups are on
+    one line, but those of its cells that are in no group.
+    """
     weights = lattice(attribute).weights()[: attribute.cells]
     order = np.argsort(weights, kind="stable")
     rank = np.argsort(order, kind="stable")
-    labels = frozen(np.append(rank, -1)) if attribute.nullable else frozen(rank)
-    own = Binning(attribute, labels, pd.RangeIndex(attribute.cells))
+    labels = np.append(rank, -1) if attribute.nullable else rank
+    grouped = {each.attribute.name: marks for each, marks in zip(tally.binnings, tally.marks, strict=True)}
+    if attribute.name in grouped:
+        labels = np.where(grouped[attribute.name] < 0, -1, labels)
+    own = Binning(attribute, frozen(labels), pd.RangeIndex(attribute.cells))
     apart = math.prod(tally.shape[: tally.levels]) * attribute.cells <= MAX_LINED
+    apart = apart and attribute.name not in [each.attribute.name for each in tally.binnings[: tally.levels]]
     groups = tally.binnings[: tally.levels] if apart else ()
-    others = [b.attribute for b in tally.binnings[len(groups) :] if b.attribute.name != attribute.name]
-    hidden = [Binning.single(each) for each in others]
+    others = [n for n in range(len(groups), len(tally.binnings)) if tally.domain.columns[n] != attribute.name]
+    hidden = [_one_bin(tally, place) for place in others]
     asked = Tally((*groups, own, *hidden), len(groups) + 1, tally.condition)
     return line(policy.graph.project(asked.domain.columns), asked), order, apart
+
+
+def _one_bin(tally: Tally, place: int) -> Binning:
+    """Return all cells of a column in one bin, but those that are in none."""
+    attribute = tally.binnings[place].attribute
+    return Binning(attribute, frozen(np.minimum(tally.marks[place], 0)), pd.RangeIndex(1))
 
 
 def _patterns(
