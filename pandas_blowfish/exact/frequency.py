@@ -23,8 +23,8 @@ def frequency_text(value: Any, argument: str = "bins") -> str | None:
     """Return a frequency, an offset or a time span as text that pandas reads back; None for anything else.
 
     Examples:
-        >>> frequency_text(pd.offsets.MonthBegin()), frequency_text(pd.Timedelta("90min")), frequency_text([1])
-        ('MS', '90min', None)
+        >>> [frequency_text(each) for each in (pd.offsets.MonthBegin(), pd.Timedelta("90min"), [1])]
+        ['MS', '90min', None]
     """
     if isinstance(value, pd.offsets.BaseOffset):
         try:
@@ -61,10 +61,7 @@ def find_begins(text: str, low: int, high: int, tz: str | None, argument: str = 
     offset = _offset(text, argument)
     start = from_ns(low, tz).tz_localize(None).normalize().as_unit("us")
     if isinstance(offset, pd.offsets.Tick) and not isinstance(offset, pd.offsets.Day):
-        begin, step = (
-            _instants(pd.DatetimeIndex([start]), tz)[0],
-            int(pd.Timedelta(offset).as_unit("ns").value),
-        )
+        begin, step = _instants(pd.DatetimeIndex([start]), tz)[0], int(span_ns(offset, argument))
         if (high - low) // step > MAX_PERIODS:
             raise ArgumentError(argument, f"{text!r} has too many periods", allowed=f"{MAX_PERIODS:,}")
         first = begin + ((low - begin) // step + 1) * step

@@ -127,6 +127,12 @@ class Binning:
         """Return the number of bins."""
         return len(self.index)
 
+    def joined(self) -> Binning:
+        """Return one bin for all cells that are in some."""
+        if self.labels is None:
+            return Binning.single(self.attribute)
+        return Binning(self.attribute, frozen(np.minimum(self.labels, 0)), pd.RangeIndex(1))
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -325,6 +331,7 @@ def shorten(values: Any) -> Any:
 
 
 def bins_by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
+    """Return bins by column: a dict of them as it is, others of the one column there is."""
     if bins is None:
         return {}
     if isinstance(bins, Mapping) and bins and set(bins) <= set(columns):
@@ -342,7 +349,7 @@ def bins_by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
 
 
 def bin_column(attribute: Attribute, bins: Any) -> Binning:
-    """Return the cells of a column in bins: None for each by itself, else what `tally` takes of one column."""
+    """Return the cells of a column in bins: None for each by itself, else what `tally` takes of one."""
     if bins is None:
         return Binning(attribute, None, attribute.index())
     if isinstance(bins, Binning):
@@ -378,10 +385,9 @@ def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
         problem = f"a {type(bins).__name__} is neither a number nor a list of edges nor a dict"
         raise ArgumentTypeError("bins", problem, allowed=ALLOWED)
     listed = list(bins)
-    if listed and all(
-        isinstance(each, str) and INTERVAL.fullmatch(each) for each in listed if each is not None
-    ):
-        return _intervals(attribute, [each for each in listed if each is not None])
+    given = [each for each in listed if each is not None]  # missing values have a bin of their own
+    if given and all(isinstance(each, str) and INTERVAL.fullmatch(each) for each in given):
+        return _intervals(attribute, given)
     if len(listed) < 2:
         raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")
     opens = _is_open(listed[0], "-inf"), _is_open(listed[-1], "inf")
@@ -430,7 +436,7 @@ def _intervals(attribute: Attribute, listed: Sequence[str]) -> tuple[list[int], 
 
 
 def _run(attribute: Attribute, text: str) -> tuple[int, int]:
-    """Return an interval as the run of cells start..stop-1: clipped to the domain, and on cell edges in it."""
+    """Return an interval as the run of cells start..stop-1: clipped to the domain, on cell edges inside."""
     match = INTERVAL.fullmatch(text)
     assert match is not None
     low, high = (None if end in ("inf", "-inf") else end for end in match.group(2, 3))
@@ -445,13 +451,11 @@ def _run(attribute: Attribute, text: str) -> tuple[int, int]:
         return start, attribute.cells if high is None else right(attribute.positions, attribute.place(high))
     assert isinstance(attribute, Grid)
     if attribute.kind == "integer":  # the whole numbers from first to last, whichever sides are closed
-        places = [None if end is None else attribute.place(end) for end in (low, high)]
-        first = (
-            None if places[0] is None else math.ceil(places[0]) if closed[0] else math.floor(places[0]) + 1
-        )
-        last = None if places[1] is None else math.floor(places[1]) if closed[1] else math.ceil(places[1]) - 1
-        stop = attribute.cells if last is None or last >= attribute.high else attribute.edge(last + 1)
-        return 0 if first is None else attribute.edge(first), stop
+        first = attribute.low if low is None else attribute.place(low)
+        last = attribute.high if high is None else attribute.place(high)
+        begin = math.ceil(first) if closed[0] or low is None else math.floor(first) + 1
+        end = math.floor(last) if closed[1] or high is None else math.ceil(last) - 1
+        return attribute.edge(begin), attribute.cells if end >= attribute.high else attribute.edge(end + 1)
     if (low is not None and not closed[0]) or (high is not None and closed[1]):
         raise ArgumentError(
             "bins",

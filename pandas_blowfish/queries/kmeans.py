@@ -298,11 +298,9 @@ def _groups(
         if labels is None:
             continue
         attribute = from_dict(name, spec)
-        declared = (
-            attribute.labels().tolist()
-            if cut is None
-            else [each for each in cut["names"] if each is not None]
-        )
+        declared = attribute.labels().tolist()
+        if cut is not None:
+            declared = [each for each in cut["names"] if each is not None]
         groups.append(attribute)
         bins.append(None if cut is None else _read_bins(attribute, cut))
         size = attribute.size if cut is None else len(cut["names"])

@@ -132,14 +132,13 @@ class Marginals(Question):
     @cached_property
     def whole(self) -> Tally:
         """Return the counts of all columns, each cell by itself or in its bin."""
-        own = (
-            self.binned.get(each.name, Binning(each, None, pd.RangeIndex(each.size))) for each in self.domain
-        )
+        plain = (Binning(each, None, pd.RangeIndex(each.size)) for each in self.domain)
+        own = (self.binned.get(each.attribute.name, each) for each in plain)
         return Tally(tuple(own), None, self.condition)
 
     @cached_property
     def kept_bins(self) -> tuple[Ints, ...]:
-        """Return the cells, or bins, of each column that the filter lets through with some values of others."""
+        """Return the cells, or bins, of each column that the filter lets through with some of the others'."""
         found = []
         for attribute, marks in zip(self.domain, self.whole.marks, strict=True):
             kept = marks >= 0
@@ -224,9 +223,7 @@ class Marginals(Question):
             many = int(own.max(initial=-1)) + 1
             shown.append(Binning(attribute, frozen(number[self.whole.marks[place]]), pd.RangeIndex(many)))
         rest = [n for n, a in enumerate(listed) if self._filters(a.name) and n not in places]
-        hidden = [
-            Binning(listed[n], frozen(np.minimum(self.whole.marks[n], 0)), pd.RangeIndex(1)) for n in rest
-        ]
+        hidden = [self.whole.binnings[n].joined() for n in rest]
         return Tally((*shown, *hidden), len(shown), self.condition)
 
     def _filters(self, column: str) -> bool:

@@ -353,15 +353,9 @@ def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGrap
     apart = apart and attribute.name not in [each.attribute.name for each in tally.binnings[: tally.levels]]
     groups = tally.binnings[: tally.levels] if apart else ()
     others = [n for n in range(len(groups), len(tally.binnings)) if tally.domain.columns[n] != attribute.name]
-    hidden = [_one_bin(tally, place) for place in others]
+    hidden = [tally.binnings[place].joined() for place in others]
     asked = Tally((*groups, own, *hidden), len(groups) + 1, tally.condition)
     return line(policy.graph.project(asked.domain.columns), asked), order, apart
-
-
-def _one_bin(tally: Tally, place: int) -> Binning:
-    """Return all cells of a column in one bin, but those that are in none."""
-    attribute = tally.binnings[place].attribute
-    return Binning(attribute, frozen(np.minimum(tally.marks[place], 0)), pd.RangeIndex(1))
 
 
 def _patterns(
