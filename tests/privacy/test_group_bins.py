@@ -8,11 +8,25 @@ from oracle.audit import run_audit
 from oracle.definition import definition_edges
 from oracle.policies import random_bins
 
+import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
 from pandas_blowfish.plan.loss import edge_loss
+from pandas_blowfish.policy.domain import Domain, integers
 
 EACH = 80
-VERBS = ("hist", "marginal", "tables", "cumhist", "range", "boxes", "sum", "mean", "count", "kmeans", "workload")
+VERBS = (
+    "hist",
+    "marginal",
+    "tables",
+    "cumhist",
+    "range",
+    "boxes",
+    "sum",
+    "mean",
+    "count",
+    "kmeans",
+    "workload",
+)
 
 
 def group_by_bins(draw, groups):
@@ -37,7 +51,9 @@ def ask(draw, scope, verb, rest):
     if verb == "range" and ordered:
         return scope.range(ordered[0].name, "all", epsilon=epsilon)
     if verb == "boxes" and len(ordered) > 1:
-        return scope.range([each.name for each in ordered[:2]], [((None, None), (None, None))], epsilon=epsilon)
+        return scope.range(
+            [each.name for each in ordered[:2]], [((None, None), (None, None))], epsilon=epsilon
+        )
     if verb in ("sum", "mean") and numbers:
         return getattr(scope, verb)(numbers, epsilon=epsilon)
     if verb == "kmeans" and numbers:
@@ -98,3 +114,18 @@ def test_releases_by_bins_lose_at_most_the_charge(chunk, monkeypatch):
 
     assert not found.failed, "\n".join(found.failed)
     assert "groupby" in found.seen
+
+
+EDGES = ([((0, 0), (1, 1)), ((1, 0), (2, 1))], [((0, 0), (1, 1)), ((1, 0), (2, 1)), ((2, 0), (3, 1))])
+
+
+@pytest.mark.parametrize("pairs", EDGES)
+@pytest.mark.parametrize("tables", ["s", [["s"], ["s", "t"]], [["s"], ["t"]]])
+def test_an_edge_may_change_a_value_and_not_its_bin(pairs, tables):
+    """Two columns that change together do not where one stays in its bin: differences notice."""
+    domain = Domain((integers("a", 0, 3), integers("s", 0, 1), integers("t", 0, 1)))
+    policy = bf.Policy(domain, secrets={("a", "s"): bf.edges(pairs), "t": bf.public()})
+    plan = policy.plan.groupby("a", bins=2).marginal(tables, strategy="residual")
+
+    edges = definition_edges(policy, plan.domain.columns)
+    assert edge_loss(plan.matrix(), plan.scales, edges).value == plan.cost == 1
