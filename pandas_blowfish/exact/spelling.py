@@ -15,7 +15,7 @@ PLAIN = re.compile(
     rf"""(?P<quoted>{QUOTED})
     | (?P<column>{NAME})\s+(?P<outside>not\s+)?between\s+(?P<low>{VALUE})\s+and\s+(?P<high>{VALUE})
     | (?P<there>{NAME})\s+not\s+missing\b
-    | (?P<sign>[&|](?![&|]))""",
+    | (?P<sign>(?<![&|])[&|](?![&|]))""",
     re.VERBOSE,
 )
 # what a text that is no expression of Python may mean, once its quoted text is gone

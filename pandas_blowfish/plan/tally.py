@@ -455,7 +455,8 @@ def _run(attribute: Attribute, text: str) -> tuple[int, int]:
         last = attribute.high if high is None else attribute.place(high)
         begin = math.ceil(first) if closed[0] or low is None else math.floor(first) + 1
         end = math.floor(last) if closed[1] or high is None else math.ceil(last) - 1
-        return attribute.edge(begin), attribute.cells if end >= attribute.high else attribute.edge(end + 1)
+        stop = attribute.cells if end >= attribute.high else attribute.edge(end + 1, closed=False)
+        return attribute.edge(begin, closed=False), stop
     if (low is not None and not closed[0]) or (high is not None and closed[1]):
         raise ArgumentError(
             "bins",
