@@ -246,7 +246,8 @@ class Marginals(Question):
                       columns, or, where the list is not exact, of part of one.
             Because:  an edge that changes a column's cell changes its bin or does not, and both are listed;
                       one whose bins no edge leaves never changes.
-            Checked:  tests/privacy/test_group_bins.py::test_loss_of_every_verb
+            Checked:  tests/privacy/test_group_bins.py::test_loss_of_every_verb,
+                      tests/privacy/test_group_bins.py::test_an_edge_may_change_a_value_and_not_its_bin
         """
         found = changes(self.graph(policy), self._filter)
         patterns = found.patterns
