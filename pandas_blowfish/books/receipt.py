@@ -174,6 +174,15 @@ def _texts(value: Any) -> bool:
     )
 
 
+def _cut(value: Any) -> bool:
+    """Tell whether a part states the bins of a group: their names, where runs of cells start, of which."""
+    if not isinstance(value, Mapping) or set(value) != {"names", "starts", "bins"}:
+        return False
+    bins = value["bins"]
+    listed = _list(_text, blank=True)(value["names"]) and _list(_whole)(value["starts"])
+    return listed and isinstance(bins, (list, tuple)) and all(_whole(each) or each == -1 for each in bins)
+
+
 OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
     "apart": "weaker_guarantee",
     "beside": "weaker_release",
@@ -244,6 +253,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
     "cell_bounds": (_texts, "numbers by label, as text"),
+    "group_bins": (_list(_cut, blank=True), "names, starts and numbers of bins by group"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

@@ -223,7 +223,7 @@ class Marginals(Question):
             many = int(own.max(initial=-1)) + 1
             shown.append(Binning(attribute, frozen(number[self.whole.marks[place]]), pd.RangeIndex(many)))
         rest = [n for n, a in enumerate(listed) if self._filters(a.name) and n not in places]
-        hidden = [self.whole.binnings[n].joined() for n in rest]
+        hidden = [self.whole.binnings[n].join() for n in rest]
         return Tally((*shown, *hidden), len(shown), self.condition)
 
     def _filters(self, column: str) -> bool:

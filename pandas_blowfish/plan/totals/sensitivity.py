@@ -361,7 +361,7 @@ def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGrap
     apart = apart and attribute.name not in [each.attribute.name for each in tally.binnings[: tally.levels]]
     groups = tally.binnings[: tally.levels] if apart else ()
     others = [n for n in range(len(groups), len(tally.binnings)) if tally.domain.columns[n] != attribute.name]
-    hidden = [tally.binnings[place].joined() for place in others]
+    hidden = [tally.binnings[place].join() for place in others]
     asked = Tally((*groups, own, *hidden), len(groups) + 1, tally.condition)
     return line(policy.graph.project(asked.domain.columns), asked), order, apart
 
