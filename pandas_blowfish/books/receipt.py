@@ -176,10 +176,11 @@ def _texts(value: Any) -> bool:
 
 def _cut(value: Any) -> bool:
     """Tell whether a part states the bins of a group: their names, where runs of cells start, of which."""
-    if not isinstance(value, Mapping) or set(value) != {"names", "starts", "bins"}:
+    if not isinstance(value, Mapping) or set(value) != {"names", "shown", "starts", "bins"}:
         return False
     bins = value["bins"]
-    listed = _list(_text, blank=True)(value["names"]) and _list(_whole)(value["starts"])
+    listed = all(_list(_text, blank=True)(value[key]) for key in ("names", "shown"))
+    listed = listed and _list(_whole)(value["starts"])
     return listed and isinstance(bins, (list, tuple)) and all(_whole(each) or each == -1 for each in bins)
 
 

@@ -134,8 +134,15 @@ def _write_bins(binning: Binning) -> dict[str, Any] | None:
         return None
     starts = np.flatnonzero(np.append(True, binning.labels[1:] != binning.labels[:-1]))
     missing = binning.index.isna()
-    names = [None if gone else str(label) for label, gone in zip(binning.index, missing, strict=True)]
-    return {"names": names, "starts": starts.tolist(), "bins": binning.labels[starts].tolist()}
+    named = [None if gone else label for label, gone in zip(binning.index, missing, strict=True)]
+    names = [None if label is None else str(label) for label in named]
+    shown = [None if label is None else cell_name(label) for label in named]  # as files name them
+    return {
+        "names": names,
+        "shown": shown,
+        "starts": starts.tolist(),
+        "bins": binning.labels[starts].tolist(),
+    }
 
 
 def _clusters(k: Any) -> int:
@@ -299,12 +306,13 @@ def _groups(
             continue
         attribute = from_dict(name, spec)
         declared = attribute.labels().tolist()
+        shown = [cell_name(label) for label in declared]
         if cut is not None:
-            declared = [each for each in cut["names"] if each is not None]
+            declared, shown = ([each for each in cut[key] if each is not None] for key in ("names", "shown"))
         groups.append(attribute)
         bins.append(None if cut is None else _read_bins(attribute, cut))
         size = attribute.size if cut is None else len(cut["names"])
-        lots = lots * size + _cells(attribute.name, declared, size, labels)
+        lots = lots * size + _cells(attribute.name, declared, shown, size, labels)
     return tuple(groups), tuple(bins), lots
 
 
@@ -320,10 +328,10 @@ def _read_bins(attribute: Attribute, cut: Mapping[str, Any]) -> Ints:
     return marks
 
 
-def _cells(column: str, declared: list[Any], size: int, labels: pd.Index[Any]) -> Ints:
+def _cells(column: str, declared: list[Any], shown: list[str], size: int, labels: pd.Index[Any]) -> Ints:
     """Return the cells that labels name, as text too: a file may have made text of [0, 9], or 3.0 of "03"."""
     exactly = {str(label): cell for cell, label in enumerate(declared)}
-    nearly = {cell_name(label): cell for cell, label in enumerate(declared)}  # as files name them
+    nearly = {label: cell for cell, label in enumerate(shown)}  # as files name them
     nearly |= {_text(label): cell for cell, label in enumerate(declared)}
     cells = np.full(len(labels), len(declared), dtype=np.int64)
     known = ~np.asarray(labels.isna())

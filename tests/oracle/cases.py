@@ -278,6 +278,12 @@ def group_step(draw: random.Random, groups: list[Attribute]) -> Any:
     return "groupby", ([each.name for each in groups],), {}
 
 
+def group_by_bins(draw: random.Random, groups: list[Attribute]) -> Any:
+    """Return how answers are grouped by bins of some of the columns, gaps among them."""
+    bins = {each.name: own for each in groups if (own := random_bins(draw, each)) is not None}
+    return "groupby", ([each.name for each in groups],), {"bins": bins} if bins else {}
+
+
 def strategies_of(plan: Plan) -> Sequence[str]:
     """Return the strategies that may be asked for by name."""
     asked = plan.asked[0]

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 from oracle.audit import run_audit
+from oracle.cases import group_by_bins
 from oracle.definition import definition_edges
-from oracle.policies import random_bins
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, DomainTooLargeError
@@ -27,12 +27,6 @@ VERBS = (
     "kmeans",
     "workload",
 )
-
-
-def group_by_bins(draw, groups):
-    """Return a step that groups by bins of some of the columns, gaps among them."""
-    bins = {each.name: own for each in groups if (own := random_bins(draw, each)) is not None}
-    return "groupby", ([each.name for each in groups],), {"bins": bins} if bins else {}
 
 
 def ask(draw, scope, verb, rest):
@@ -108,7 +102,7 @@ def test_loss_of_every_verb(verb, make_full_policy, make_filter):
 @pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("chunk", range(2))
 def test_releases_by_bins_lose_at_most_the_charge(chunk, monkeypatch):
-    """Rows released for real: neighbours of policies with facts, units and presence too."""
+    """Rows released for real: neighbours of policies with facts and presence too."""
     monkeypatch.setattr("oracle.cases.group_step", group_by_bins)
     found = run_audit(range(900 + 20 * chunk, 920 + 20 * chunk))
 
