@@ -45,11 +45,12 @@ class EpsilonError(ArgumentError):
 class ExpressionError(ArgumentError):
     """A filter's text is not one of the comparisons that are understood."""
 
-    def __init__(self, text: object, problem: str) -> None:
+    def __init__(self, text: object, problem: str, fix: str = "") -> None:
         self.text = text if isinstance(text, str) else type(text).__name__
         shown = self.text if len(self.text) <= 120 else f"{self.text[:120]}..."
         allowed = "a column against constants, joined by and, or, not, such as \"age >= 18 and sex == 'F'\""
-        super().__init__(f"where({shown!r})", problem.rstrip("."), allowed=allowed)
+        fix = f"{fix}." if fix and not fix.endswith(".") else fix
+        super().__init__(f"where({shown!r})", problem.rstrip("."), allowed=allowed, fix=fix)
 
 
 class SchemaError(BlowfishError, ValueError):

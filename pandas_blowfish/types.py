@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -41,7 +42,8 @@ Strategy: TypeAlias = (
     | str
 )
 Edges: TypeAlias = Sequence[Any] | pd.Index | np.ndarray[Any, Any]
-Bins: TypeAlias = int | Edges | Mapping[str, Any]  # how many, edges, {name: values}, or by column
+Frequency: TypeAlias = str | pd.offsets.BaseOffset | timedelta | np.timedelta64  # "MS", "W", "15min", ...
+Bins: TypeAlias = int | Edges | Frequency | Mapping[str, Any]  # how many, edges or intervals, {name: values}
 Bounds: TypeAlias = Sequence[tuple[Any, Any] | Sequence[Any]] | Literal["all"]  # (low, high), or a box
 Shares: TypeAlias = Number | Sequence[Number] | pd.Index | np.ndarray[Any, Any]
 Inside: TypeAlias = Literal["linear", "lower", "midpoint", "higher"]  # of the bin that holds a quantile

@@ -60,22 +60,25 @@ class Verbs(PandasVerbs[Answer, Answers]):
         The row count of the answer is public only if no secret can lead a row in or out.
 
         Args:
-            expression: A column against constants, chained comparisons, `in`, `and`, `or`, `not`;
-                `@name` is a variable, backticks quote a column's name. It is parsed, never evaluated;
-                constants lie on cell edges, instants are read in the column's time zone; a missing value
-                satisfies nothing. Chained ones all hold.
+            expression: A column against constants, chained comparisons, `in`, `between ... and ...`, `and`,
+                `or`, `not`, & | ~; `.isin`, `.between`, `.startswith`, `.endswith`; `@name` is a variable,
+                backticks quote a column's name. It is parsed, never evaluated; constants lie on cell edges,
+                instants are read in the column's time zone. A missing value satisfies `age is missing`
+                (or `.isna()`) alone, and no comparison. Chained ones all hold.
         """
         caller = sys._getframe(2)  # beyond the check of the call
         return self._narrow("where", expression, {**caller.f_globals, **caller.f_locals})
 
     @check_call
-    def groupby(self, columns: Columns) -> Self:
+    def groupby(self, columns: Columns, bins: Bins | None = None) -> Self:
         """Ask the verbs that follow once for each combination of some columns' values, in one release.
 
         Args:
             columns: One column or several; every declared combination is a group, in schema order.
+            bins: Groups of several values, as in `hist`: a number, edges, intervals, a frequency of instants
+                or {"name": [values]}; for several columns a dict by column. Rows in no bin are left out.
         """
-        return self._narrow("groupby", columns)
+        return self._narrow("groupby", columns, bins)
 
     def hist(
         self,
@@ -95,7 +98,8 @@ class Verbs(PandasVerbs[Answer, Answers]):
         Args:
             columns: A column, or a list of them: the index lists their full declared domain.
             epsilon: What the release may cost.
-            bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram`, or
+            bins: Coarser bins on cell edges: a number, a list of edges as in `numpy.histogram` (None for an
+                end of the domain), intervals, a frequency of instants such as "MS", or
                 {"name": [values], ...}; for several columns a dict of those by column.
             strategy: "auto", or the name of what to measure. "single_prior" and "hedging" keep a weaker
                 promise than the policy's, which the receipt states in words; the ledger keeps their one

@@ -87,6 +87,22 @@ def test_an_engine_has_every_verb_of_the_accessor(name):
     assert protected.budget.spent == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_groups_by_bins(name):
+    """The same bands, means and filters as pandas, whatever counts the rows."""
+    protected = bf.protect(_native(name), POLICY, epsilon=10**7)
+    bands = protected.where("age between 5 and 80").groupby("age", bins=[None, 18, 65, None])
+    wanted = FRAME[FRAME["age"].between(5, 80)].groupby(
+        pd.cut(FRAME["age"], [-1, 17, 64, 200]), observed=False
+    )
+
+    counts = bands.count(epsilon=10**6)["count"].round().tolist()
+    means = bands.mean("age", epsilon=10**6)["value"].tolist()
+
+    assert counts == wanted.size().tolist()
+    assert means == pytest.approx(wanted["age"].mean().tolist(), abs=1e-3)
+
+
 def test_what_protect_takes():
     """Tables alone; a protected one is protected already, and its own table is given back."""
     table = _native("polars")

@@ -174,6 +174,16 @@ def _texts(value: Any) -> bool:
     )
 
 
+def _cut(value: Any) -> bool:
+    """Tell whether a part states the bins of a group: their names, where runs of cells start, of which."""
+    if not isinstance(value, Mapping) or set(value) != {"names", "shown", "starts", "bins"}:
+        return False
+    bins = value["bins"]
+    listed = all(_list(_text, blank=True)(value[key]) for key in ("names", "shown"))
+    listed = listed and _list(_whole)(value["starts"])
+    return listed and isinstance(bins, (list, tuple)) and all(_whole(each) or each == -1 for each in bins)
+
+
 OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called now
     "apart": "weaker_guarantee",
     "beside": "weaker_release",
@@ -201,7 +211,7 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates"),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
     *("layout", "share_levels", "share_totals"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
@@ -250,6 +260,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "share_totals": (_texts, "numbers by label, as text"),
     "share_levels": (_list(_text), "a list of texts"),
     "layout": (_text, "text"),
+    "group_bins": (_list(_cut, blank=True), "names, starts and numbers of bins by group"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

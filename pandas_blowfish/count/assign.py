@@ -37,6 +37,7 @@ class Centres:
         groups: The columns whose values pick a group of centres; none for one group.
         lots: For each group, by its number in C order, the numbers of its clusters and their centres.
         clip: Whether group values beyond the bounds are those of the nearest cell.
+        bins: For each of the groups' columns the bin of each cell, -1 for none; None for each by itself.
     """
 
     coordinates: tuple[str, ...]
@@ -44,6 +45,7 @@ class Centres:
     groups: tuple[Attribute, ...]
     lots: Mapping[int, tuple[Ints, Floats]]
     clip: bool = False
+    bins: tuple[Ints | None, ...] = ()
 
 
 def assign_rows(frame: Any, centres: Centres) -> pd.Series[Any]:
@@ -67,7 +69,7 @@ def assign_rows(frame: Any, centres: Centres) -> pd.Series[Any]:
             for axis, each in enumerate(read):
                 points[:, axis] = (each(start, stop) - origin[axis]) * centres.units[axis]
         whole = np.asarray(np.isfinite(points).all(axis=1))
-        lot = _lots(centres.groups, codes, start, stop)
+        lot = _lots(centres, codes, start, stop)
         for number, rows in _parts(lot, whole):
             if number in lots:
                 of, places = lots[number]
@@ -76,16 +78,20 @@ def assign_rows(frame: Any, centres: Centres) -> pd.Series[Any]:
     return pd.Series(pd.arrays.IntegerArray(found, ~known), index=frame.index, name="cluster")
 
 
-def _lots(groups: tuple[Attribute, ...], codes: list[Any], start: int, stop: int) -> Ints | None:
+def _lots(centres: Centres, codes: list[Any], start: int, stop: int) -> Ints | None:
     """Return the number of each row's group, -1 for those of none; None where all rows are in one."""
-    if not groups:
+    if not centres.groups:
         return None
     lot: Ints = np.zeros(stop - start, dtype=np.int64)
     outside: NDArray[np.bool_] = np.zeros(stop - start, dtype=bool)
-    for group, read in zip(groups, codes, strict=True):
+    bins = centres.bins or (None,) * len(centres.groups)
+    for group, marks, read in zip(centres.groups, bins, codes, strict=True):
         cells = read(start, stop)
         outside |= cells < 0
-        lot = lot * group.size + cells
+        if marks is not None:
+            cells = marks[np.maximum(cells, 0)]
+            outside |= cells < 0
+        lot = lot * (group.size if marks is None else int(marks.max()) + 1) + cells
     return np.where(outside, -1, lot)
 
 

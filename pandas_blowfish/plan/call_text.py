@@ -32,7 +32,9 @@ def call_text(query: Mapping[str, Any], epsilon: Fraction, matrix: Any = None) -
         "where('age > 17').hist('sex', epsilon='1/10')"
     """
     steps = [f"where({literal(text)})" for text in query.get("where", ())]
-    steps += [f"groupby({literal(query['groupby'])})"] if "groupby" in query else []
+    if "groupby" in query:
+        cut = f", bins={literal(_mapped(query['group_bins']))}" if "group_bins" in query else ""
+        steps.append(f"groupby({literal(query['groupby'])}{cut})")
     if "spelt" in query:
         return ".".join([*steps, _spelt_text(query["spelt"], epsilon)])
     names = query["columns"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,88 +19,16 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.frequency import find_begins, frequency_text, shared_step
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values, is_missing, with_missing
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
-from pandas_blowfish.policy.expression import Condition, columns_of, signatures, truth
+from pandas_blowfish.policy.expression import Condition, Sieve, columns_of, sieve
 from pandas_blowfish.policy.secret import canonical_value
 
-MAX_CLASSES = 3_000
-
-
-@dataclass(frozen=True, eq=False)
-class Sieve:
-    """A filter over a product of columns.
-
-    Attributes:
-        classes: For each column the class of each cell.
-        passes: Whether cells of a combination of classes are counted, one axis per column.
-    """
-
-    classes: tuple[Ints, ...]
-    passes: NDArray[np.bool_]
-
-    @property
-    def trivial(self) -> bool:
-        """Return whether everything is counted."""
-        return bool(self.passes.all())
-
-    def cells(self) -> NDArray[np.bool_]:
-        """Return whether each cell of the product, in C order, is counted."""
-        return np.asarray(self.passes[np.ix_(*self.classes)]).ravel() if self.classes else self.passes.ravel()
-
-    def find_occupied(self, labels: Sequence[Ints], bins: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each bin of a product, in C order, holds a cell that is counted."""
-        found = self.passes
-        for axis, (each, marks, count) in enumerate(zip(self.classes, labels, bins, strict=True)):
-            if count == len(marks) and (marks == np.arange(count)).all():  # each cell is a bin
-                found = np.take(found, each, axis=axis)
-                continue
-            has = np.zeros((count, self.passes.shape[axis]), dtype=np.int64)
-            kept = marks >= 0
-            has[marks[kept], each[kept]] = 1
-            found = np.moveaxis(np.tensordot(has, found.astype(np.int64), axes=(1, axis)), 0, axis) > 0
-        return found.ravel()
-
-
-def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[Ints]) -> Sieve:
-    """Return the filter of a condition and of cells that no bin takes (label -1).
-
-    Args:
-        condition: What is asked of a row; None for nothing.
-        columns: The columns of the product.
-        labels: For each column the bin of each cell, -1 for none.
-    """
-    classes, dropped = [], []
-    for column, marks in zip(columns, labels, strict=True):
-        own = (
-            np.zeros(len(marks), dtype=np.int64)
-            if condition is None
-            else signatures(condition, column, len(marks))
-        )
-        keys, each = np.unique(own * 2 + (marks < 0), return_inverse=True)
-        classes.append(each.astype(np.int64).reshape(-1))
-        dropped.append(keys % 2 == 1)
-    size = math.prod(len(each) for each in dropped)
-    if size > MAX_CLASSES:
-        raise DomainTooLargeError(
-            "the filter's table", size, MAX_CLASSES, fix="use fewer or simpler comparisons."
-        )
-    passes = np.ones([len(each) for each in dropped], dtype=bool)
-    if condition is not None:
-        passes &= truth(condition, list(columns), classes)
-    for axis, gone in enumerate(dropped):
-        view = [1] * len(dropped)
-        view[axis] = -1
-        passes &= ~gone.reshape(view)
-    for axis in range(passes.ndim):  # classes that no combination separates are one
-        rows = np.moveaxis(passes, axis, 0).reshape(passes.shape[axis], -1)
-        _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        passes, classes[axis] = np.take(passes, first, axis=axis), same.reshape(-1)[classes[axis]]
-    return Sieve(tuple(classes), passes)
-
-
 MAX_ANSWERS = 10**8
+ALLOWED = "a number, edges, intervals, a frequency of instants, or {name: [values]}"
+INTERVAL = re.compile(r"([\[(])\s*(.+?)\s*,\s*(.+?)\s*([\])])")  # as pandas prints one
 MAX_LISTED = 200  # bins that the ledger spells out
 MAX_TABLES = 20_000  # tables asked for together
 MAX_TOGETHER = 10  # columns of a table that is asked for together with others
@@ -121,6 +51,12 @@ class Binning:
     def bins(self) -> int:
         """Return the number of bins."""
         return len(self.index)
+
+    def join(self) -> Binning:
+        """Return one bin for all cells that are in some."""
+        if self.labels is None:
+            return Binning.single(self.attribute)
+        return Binning(self.attribute, frozen(np.minimum(self.labels, 0)), pd.RangeIndex(1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,13 +162,13 @@ def tally(domain: Domain, columns: Sequence[str], bins: Any, condition: Conditio
         domain: The declared cells.
         columns: The columns, in the order asked.
         bins: None for the cells themselves; for one column a number of bins, a list of edges (as
-            `numpy.histogram` reads them: [low, next low), the last one closed) or {name: [values]};
-            for several a dict of those by column.
+            `numpy.histogram` reads them: [low, next low), the last one closed; None for an end of the
+            domain), intervals, a frequency of instants or {name: [values]}; for several a dict by column.
         condition: What a row must satisfy to be counted.
     """
     chosen = domain.select(columns)
-    by_column = _by_column(columns, bins)
-    shown = [_binning(attribute, by_column.get(attribute.name)) for attribute in chosen]
+    by_column = bins_by_column(columns, bins)
+    shown = [bin_column(attribute, by_column.get(attribute.name)) for attribute in chosen]
     others = [] if condition is None else [c for c in columns_of(condition) if c not in columns]
     hidden = [Binning.single(each) for each in domain.select(others)]
     result = Tally((*shown, *hidden), len(shown), condition)
@@ -266,16 +202,40 @@ def feasible(domain: Domain) -> str:
 
 
 def listed_bins(bins: Any) -> Any:
-    """Return bins that can be read twice: generators, arrays and sets become lists, missing is None."""
+    """Return bins that can be read twice: generators, arrays and sets become lists, missing is None.
+
+    Intervals, infinite ends, offsets and time spans become text, as queries that are text write them.
+
+    Examples:
+        >>> listed_bins([-np.inf, 18, np.inf]), listed_bins(pd.offsets.MonthBegin())
+        (['-inf', 18, 'inf'], 'MS')
+        >>> listed_bins(pd.interval_range(0, 20, periods=2, closed="left"))
+        ['[0, 10)', '[10, 20)']
+    """
     if isinstance(bins, Mapping):
         return {key: listed_bins(values) for key, values in bins.items()}
+    if (frequency := frequency_text(bins)) is not None:
+        return frequency
+    if isinstance(bins, pd.Interval):
+        bins = [bins]
     if isinstance(bins, np.generic) or (isinstance(bins, np.ndarray) and not bins.ndim):
         return bins.item()
     if isinstance(bins, (set, frozenset)):
         bins = sorted(bins, key=repr)
     if isinstance(bins, (str, bytes)) or not hasattr(bins, "__iter__"):
         return bins
-    return [None if is_missing(value) else value for value in bins]
+    return [_listed(value) for value in bins]
+
+
+def _listed(value: Any) -> Any:
+    """Return an edge or a value of a list: intervals and infinite ones as text, missing as None."""
+    if isinstance(value, pd.Interval):
+        left, right = (_listed(end) for end in (value.left, value.right))
+        sides = "[" if value.closed_left else "(", "]" if value.closed_right else ")"
+        return f"{sides[0]}{canonical_value(left)}, {canonical_value(right)}{sides[1]}"
+    if isinstance(value, (float, np.floating)) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return None if is_missing(value) else value
 
 
 def describe_bins(bins: Any) -> Any:
@@ -295,7 +255,8 @@ def shorten(values: Any) -> Any:
     return f"{len(values):,} values, sha256 {digest}"
 
 
-def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
+def bins_by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
+    """Return bins by column: a dict of them as it is, others of the one column there is."""
     if bins is None:
         return {}
     if isinstance(bins, Mapping) and bins and set(bins) <= set(columns):
@@ -312,7 +273,8 @@ def _by_column(columns: Sequence[str], bins: Any) -> dict[str, Any]:
     )
 
 
-def _binning(attribute: Attribute, bins: Any) -> Binning:
+def bin_column(attribute: Attribute, bins: Any) -> Binning:
+    """Return the cells of a column in bins: None for each by itself, else what `tally` takes of one."""
     if bins is None:
         return Binning(attribute, None, attribute.index())
     if isinstance(bins, Binning):
@@ -341,18 +303,94 @@ def _cuts(attribute: Attribute, bins: Any) -> tuple[list[int], list[int]]:
             )
         edges = [attribute.cells * number // int(bins) for number in range(int(bins) + 1)]
         return edges[:-1], edges[1:]
+    if isinstance(bins, str) and attribute.kind == "datetime":
+        edges = _periods(attribute, bins)
+        return edges[:-1], edges[1:]
     if isinstance(bins, (str, bytes, bool)) or not hasattr(bins, "__iter__"):
         problem = f"a {type(bins).__name__} is neither a number nor a list of edges nor a dict"
-        raise ArgumentTypeError("bins", problem, allowed="a number, a list of edges, or {name: [values]}")
+        raise ArgumentTypeError("bins", problem, allowed=ALLOWED)
     listed = list(bins)
+    given = [each for each in listed if each is not None]  # missing values have a bin of their own
+    if given and all(isinstance(each, str) and INTERVAL.fullmatch(each) for each in given):
+        return _intervals(attribute, given)
     if len(listed) < 2:
         raise ArgumentError("bins", "fewer than two edges", allowed="a list of at least two rising edges")
-    edges = [attribute.edge(value) for value in listed]
+    opens = _is_open(listed[0], "-inf"), _is_open(listed[-1], "inf")
+    edges = [attribute.edge(value) for value in listed[opens[0] : len(listed) - opens[1]]]
+    edges = [*[0] * opens[0], *edges, *[attribute.cells] * opens[1]]
     if any(a >= b for a, b in pairwise(edges)):
         raise ArgumentError("bins", "an edge repeats, falls or leaves an empty bin", allowed="rising edges")
-    if isinstance(attribute, Values) or (isinstance(attribute, Grid) and attribute.single):
+    if not opens[1] and (isinstance(attribute, Values) or (isinstance(attribute, Grid) and attribute.single)):
         edges[-1] = _closed_end(attribute, listed[-1], edges[-1])
     return edges[:-1], edges[1:]
+
+
+def _is_open(edge: Any, infinite: str) -> bool:
+    """Return whether a first or last edge stands for the end of the domain."""
+    return edge is None or (isinstance(edge, str) and edge == infinite)
+
+
+def _periods(attribute: Attribute, text: str) -> list[int]:
+    """Return the cells at which periods of a frequency begin, and the end: the first and last may be cut."""
+    if isinstance(attribute, Values):
+        places = [int(place) for place in attribute.positions]
+        begins = find_begins(text, places[0], places[-1], attribute.tz)
+        found = {0, *(bisect.bisect_left(places, each) for each in begins), len(places)}
+        return sorted(found)  # periods without a declared value are left out
+    assert isinstance(attribute, Grid)
+    low, high, step = int(attribute.low), int(attribute.high) - attribute.open_high, int(attribute.step)
+    begins = find_begins(text, low, high, attribute.tz)
+    if any((each - low) % step for each in begins):
+        raise ArgumentError(
+            "bins",
+            f"periods of {text!r} begin inside of cells of {attribute.name!r}",
+            allowed=f"{attribute.describe()}, on cell edges",
+            fix=f"declare step={shared_step(low, step, begins)!r}, or give edges on cells.",
+        )
+    return [0, *((each - low) // step for each in begins), attribute.cells]
+
+
+def _intervals(attribute: Attribute, listed: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return intervals, as text, as runs of cells; what lies between them is in none."""
+    runs = [_run(attribute, text) for text in listed]
+    if not runs or any(stop <= start for start, stop in runs):
+        raise ArgumentError("bins", "an interval holds no declared value", allowed=attribute.describe())
+    if any(one[1] > two[0] for one, two in pairwise(runs)):
+        raise ArgumentError("bins", "intervals overlap or fall", allowed="rising intervals")
+    return [start for start, _ in runs], [stop for _, stop in runs]
+
+
+def _run(attribute: Attribute, text: str) -> tuple[int, int]:
+    """Return an interval as the run of cells start..stop-1: clipped to the domain, on cell edges inside."""
+    match = INTERVAL.fullmatch(text)
+    assert match is not None
+    low, high = (None if end in ("inf", "-inf") else end for end in match.group(2, 3))
+    closed = match[1] == "[", match[4] == "]"
+    if isinstance(attribute, Values):
+        if not attribute.numeric:
+            fix = 'group its values: bins={"name": [values], ...}'
+            raise ArgumentError("bins", f"{attribute.name!r} has no axis to cut", fix=fix)
+        left = bisect.bisect_left if closed[0] else bisect.bisect_right
+        right = bisect.bisect_right if closed[1] else bisect.bisect_left
+        start = 0 if low is None else left(attribute.positions, attribute.place(low))
+        return start, attribute.cells if high is None else right(attribute.positions, attribute.place(high))
+    assert isinstance(attribute, Grid)
+    if attribute.kind == "integer":  # the whole numbers from first to last, whichever sides are closed
+        first = attribute.low if low is None else attribute.place(low)
+        last = attribute.high if high is None else attribute.place(high)
+        begin = math.ceil(first) if closed[0] or low is None else math.floor(first) + 1
+        end = math.floor(last) if closed[1] or high is None else math.ceil(last) - 1
+        stop = attribute.cells if end >= attribute.high else attribute.edge(end + 1, closed=False)
+        return attribute.edge(begin, closed=False), stop
+    if (low is not None and not closed[0]) or (high is not None and closed[1]):
+        raise ArgumentError(
+            "bins",
+            f"the interval {text} has other sides than the cells of {attribute.name!r}",
+            allowed="[low, high), closed on the left",
+            fix='pd.IntervalIndex.from_breaks(edges, closed="left"), or the list of edges.',
+        )
+    start = 0 if low is None else attribute.edge(low, closed=False)
+    return start, attribute.cells if high is None else attribute.edge(high, closed=False)
 
 
 def _closed_end(attribute: Attribute, value: Any, edge: int) -> int:

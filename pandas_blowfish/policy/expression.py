@@ -1,12 +1,14 @@
 """Filters written as text: parsed into cells that match, never evaluated. Never sees rows.
 
-A column against constants, chained comparisons, `in`, `and` / `or` / `not`, backticks for awkward
-names, `@name` for a variable. A missing value matches nothing, not even a negation.
+A column against constants, chained comparisons, `in`, `between`, `and` / `or` / `not`, backticks for awkward
+names, `@name` for a variable; `is missing`, and the methods isin, between, isna, notna, startswith, endswith.
+A missing value matches `is missing` alone, and no comparison, not even a negated one.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 import unicodedata
@@ -19,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.errors import ArgumentError, ExpressionError
+from pandas_blowfish.errors import ArgumentError, DomainTooLargeError, ExpressionError
+from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.exact.spelling import TWO_COLUMNS, advise, advise_text, plain_spelling
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.cells import Cells
@@ -27,6 +31,7 @@ from pandas_blowfish.policy.domain import Domain
 
 Mask = NDArray[np.bool_]
 MAX_NODES = 10_000
+MAX_CLASSES = 3_000  # combinations of classes of cells that a filter may have
 MAX_TEXT = 200_000
 # what is not plain Python: text in quotes is left alone, `name` and @name are replaced, a comment is refused
 MARKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`([^`]+)`|@([A-Za-z_]\w*)|#""", re.DOTALL)
@@ -36,6 +41,13 @@ _NEGATED |= {"in": "not in", "not in": "in"}
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 _NAMES: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 _NAMES |= {ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in"}
+_METHODS = {"isna": 0, "isnull": 0, "notna": 0, "notnull": 0, "isin": 1, "between": 2}  # and their constants
+_STARTS = {"startswith": 1, "endswith": 1}
+_METHODS |= _STARTS
+_EXAMPLES = {each: f"age.{each}()" for each in ("isna", "isnull", "notna", "notnull")}
+_EXAMPLES |= {"isin": "age.isin([3, 4])", "between": "age.between(18, 64)"}
+_EXAMPLES |= {each: f"name.{each}('ab')" for each in _STARTS}
+_INCLUSIVE = {"both": (">=", "<="), "left": (">=", "<"), "right": (">", "<="), "neither": (">", "<")}
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -48,7 +60,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """One column's cells that match: missing, the last cell of a nullable column, never does."""
+    """One column's cells that match: missing, the last cell of a nullable column, if that is asked for."""
 
     column: str
     cells: Mask
@@ -79,12 +91,12 @@ def parse(text: Any, domain: Domain, variables: Mapping[str, Any]) -> Condition:
         raise ExpressionError(text[:40] + "...", "it is too long")
     plain, columns, constants = _readable(text)
     try:
-        tree = parse_text(plain)
+        tree = parse_text(plain_spelling(plain))
         if sum(1 for _ in ast.walk(tree)) > MAX_NODES:
             raise ExpressionError(text[:40] + "...", "it is too long")
         return _ConditionReader(text, domain, variables, columns, constants).condition(tree, positive=True)
     except (UnreadableTextError, UnicodeError, RecursionError, MemoryError):
-        raise ExpressionError(text, "it cannot be read") from None
+        raise ExpressionError(text, "it cannot be read", advise_text(text)) from None
 
 
 def holds(condition: Condition, cells: Cells) -> Mask:
@@ -127,6 +139,8 @@ class _ConditionReader(TextReader):
             return self.condition(node.operand, positive=not positive)
         if isinstance(node, ast.Compare):
             return self._chain(node, positive)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return self._method(node, node.func, positive)
         column = self._column(node)
         if column is not None and self.domain[column].kind == "bool":
             return self._atom(column, "==" if positive else "!=", True)
@@ -136,9 +150,12 @@ class _ConditionReader(TextReader):
         ends = [node.left, *node.comparators]
         parts: list[Condition] = []
         for left, test, right in zip(ends, node.ops, ends[1:], strict=False):
+            if isinstance(test, (ast.Is, ast.IsNot)) and self._is_missing(right):
+                parts.append(self._missing(node, left, isinstance(test, ast.Is) == positive))
+                continue
             name = _NAMES.get(type(test))
             if name is None:
-                raise self.refuse(node, "only < <= > >= == != in, not in are understood")
+                raise self.refuse(node, "only < <= > >= == != in, not in, is missing are understood")
             if not positive:
                 name = _NEGATED[name]
             column = self._column(left)
@@ -150,6 +167,69 @@ class _ConditionReader(TextReader):
                 raise self.refuse(node, "a comparison needs a column on one side")
             parts.append(self._atom(column, _FLIPPED[name], self.literal(left)))
         return parts[0] if len(parts) == 1 else Junction(positive, tuple(parts))
+
+    def _is_missing(self, node: ast.expr) -> bool:
+        """Tell whether a part is the word missing, or None."""
+        if isinstance(node, ast.Constant):
+            return node.value is None
+        return isinstance(node, ast.Name) and node.id == "missing"
+
+    def _missing(self, node: ast.expr, column: ast.expr, wanted: bool) -> Atom:
+        """Return the missing cell of a column, or all others."""
+        name = self._column(column)
+        if name is None:
+            raise self.refuse(node, "only a column can be missing", "write age is missing")
+        attribute = self.domain[name]
+        if not attribute.nullable:
+            fix = "leave this part out, or declare the column with nullable=True"
+            raise ExpressionError(self.text, f"{name} has no missing values: it is not nullable", fix)
+        return Atom(name, np.append(np.full(attribute.cells, not wanted), wanted))
+
+    def _method(self, node: ast.Call, called: ast.Attribute, positive: bool) -> Condition:
+        """Return the condition that a method of a column states."""
+        owner = called.value
+        if isinstance(owner, ast.Attribute) and owner.attr == "str" and called.attr in _STARTS:
+            owner = owner.value  # as pandas writes it
+        column, wanted = self._column(owner) if called.attr in _METHODS else None, _METHODS.get(called.attr)
+        if column is None or wanted is None:
+            raise self.refuse(node, "a part is not a comparison of a column with a constant")
+        given = [self.literal(each) for each in node.args]
+        named = {each.arg: self.literal(each.value) for each in node.keywords}
+        if len(given) != wanted or (set(named) - {"inclusive"} if called.attr == "between" else named):
+            many = ["no constants", "one constant", "two constants"][wanted]
+            raise self.refuse(node, f"{called.attr} takes {many}", f"write {_EXAMPLES[called.attr]}")
+        if not wanted:
+            return self._missing(node, owner, (called.attr in ("isna", "isnull")) == positive)
+        if called.attr == "between":
+            return self._between(node, column, given, named.get("inclusive", "both"), positive)
+        if called.attr == "isin":
+            return self._atom(column, "in" if positive else "not in", given[0])
+        return self._starts(node, column, called.attr, given[0], positive)
+
+    def _between(
+        self, node: ast.expr, column: str, given: list[Any], inclusive: Any, positive: bool
+    ) -> Junction:
+        """Return what lies between two constants, ends included as in pandas."""
+        tests = _INCLUSIVE.get(inclusive) if isinstance(inclusive, str) else None
+        if tests is None:
+            raise self.refuse(node, "inclusive is unknown", "write inclusive='both', or left, right, neither")
+        pairs = zip((test if positive else _NEGATED[test] for test in tests), given, strict=True)
+        return Junction(positive, tuple(self._atom(column, test, constant) for test, constant in pairs))
+
+    def _starts(self, node: ast.expr, column: str, method: str, given: Any, positive: bool) -> Atom:
+        """Return the declared values that start, or end, with a text, or one of several."""
+        attribute = self.domain[column]
+        texts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+        if not isinstance(attribute, Values) or not all(isinstance(each, str) for each in attribute.values):
+            raise self.refuse(node, f"{column} does not hold text", "compare it with constants")
+        if not texts or not all(isinstance(each, str) for each in texts):
+            raise self.refuse(node, f"{method} takes text", f"write {_EXAMPLES[method]}")
+        found = np.array([getattr(str(each), method)(texts) for each in attribute.values], dtype=bool)
+        if not found.any():
+            word = "starts" if method == "startswith" else "ends"
+            raise self.refuse(node, f"no declared value of {column} {word} so", attribute.describe())
+        cells = found if positive else ~found
+        return Atom(column, np.append(cells, False) if attribute.nullable else cells)
 
     def _column(self, node: ast.expr) -> str | None:
         if not isinstance(node, ast.Name) or node.id in self.names:
@@ -165,7 +245,8 @@ class _ConditionReader(TextReader):
                 raise self.refuse(node, f"@{name} is not a variable here")
             return self.variables[name]
         if isinstance(node, ast.Name):
-            raise self.refuse(node, "two columns cannot be compared, and text needs quotes")
+            fix = "write age is missing" if node.id == "missing" else TWO_COLUMNS
+            raise self.refuse(node, "two columns cannot be compared, and text needs quotes", fix)
         if isinstance(node, ast.Set):
             return [self.literal(part, depth + 1) for part in node.elts]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
@@ -192,8 +273,8 @@ class _ConditionReader(TextReader):
             raise ExpressionError(self.text, f"{problem} ({hint})" if hint else problem) from None
         return Atom(column, np.append(cells, False) if attribute.nullable else cells)
 
-    def refuse(self, node: ast.expr, problem: str, fix: str = "") -> ExpressionError:  # noqa: ARG002
-        return ExpressionError(self.text, problem)
+    def refuse(self, node: ast.expr, problem: str, fix: str = "") -> ExpressionError:
+        return ExpressionError(self.text, problem, fix or advise(node))
 
 
 def _members(attribute: Attribute, values: Iterable[Any]) -> Mask:
@@ -329,3 +410,75 @@ def atoms_of(condition: Condition) -> list[Atom]:
     """Return the comparisons of a condition."""
     parts = () if isinstance(condition, Atom) else condition.parts
     return [condition] if isinstance(condition, Atom) else [a for part in parts for a in atoms_of(part)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sieve:
+    """A filter over a product of columns.
+
+    Attributes:
+        classes: For each column the class of each cell.
+        passes: Whether cells of a combination of classes are counted, one axis per column.
+    """
+
+    classes: tuple[Ints, ...]
+    passes: Mask
+
+    @property
+    def trivial(self) -> bool:
+        """Return whether everything is counted."""
+        return bool(self.passes.all())
+
+    def cells(self) -> Mask:
+        """Return whether each cell of the product, in C order, is counted."""
+        return np.asarray(self.passes[np.ix_(*self.classes)]).ravel() if self.classes else self.passes.ravel()
+
+    def find_occupied(self, labels: Sequence[Ints], bins: Sequence[int]) -> Mask:
+        """Return whether each bin of a product, in C order, holds a cell that is counted."""
+        found = self.passes
+        for axis, (each, marks, count) in enumerate(zip(self.classes, labels, bins, strict=True)):
+            if count == len(marks) and (marks == np.arange(count)).all():  # each cell is a bin
+                found = np.take(found, each, axis=axis)
+                continue
+            has = np.zeros((count, self.passes.shape[axis]), dtype=np.int64)
+            kept = marks >= 0
+            has[marks[kept], each[kept]] = 1
+            found = np.moveaxis(np.tensordot(has, found.astype(np.int64), axes=(1, axis)), 0, axis) > 0
+        return found.ravel()
+
+
+def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[Ints]) -> Sieve:
+    """Return the filter of a condition and of cells that no bin takes (label -1).
+
+    Args:
+        condition: What is asked of a row; None for nothing.
+        columns: The columns of the product.
+        labels: For each column the bin of each cell, -1 for none.
+    """
+    classes, dropped = [], []
+    for column, marks in zip(columns, labels, strict=True):
+        own = (
+            np.zeros(len(marks), dtype=np.int64)
+            if condition is None
+            else signatures(condition, column, len(marks))
+        )
+        keys, each = np.unique(own * 2 + (marks < 0), return_inverse=True)
+        classes.append(each.astype(np.int64).reshape(-1))
+        dropped.append(keys % 2 == 1)
+    size = math.prod(len(each) for each in dropped)
+    if size > MAX_CLASSES:
+        raise DomainTooLargeError(
+            "the filter's table", size, MAX_CLASSES, fix="use fewer or simpler comparisons."
+        )
+    passes = np.ones([len(each) for each in dropped], dtype=bool)
+    if condition is not None:
+        passes &= truth(condition, list(columns), classes)
+    for axis, gone in enumerate(dropped):
+        view = [1] * len(dropped)
+        view[axis] = -1
+        passes &= ~gone.reshape(view)
+    for axis in range(passes.ndim):  # classes that no combination separates are one
+        rows = np.moveaxis(passes, axis, 0).reshape(passes.shape[axis], -1)
+        _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        passes, classes[axis] = np.take(passes, first, axis=axis), same.reshape(-1)[classes[axis]]
+    return Sieve(tuple(classes), passes)

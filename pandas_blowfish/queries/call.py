@@ -78,7 +78,8 @@ class Call:
             *(given[:1] if self.verb == "workload" else ()),
             *(given[1:2] if self.verb == "range" else ()),
         ]
-        return not any(map(is_digest, [*text, *(named.get(key) for key in HASHED)]))
+        scopes = [each for _, given, named in self.steps[:-1] for each in (*given[1:], *named.values())]
+        return not any(map(is_digest, [*text, *scopes, *(named.get(key) for key in HASHED)]))
 
     def with_name(self, name: str | None) -> Call:
         """Return the same query kept under a name."""

@@ -120,11 +120,29 @@ def kmeans_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
         "k": space.k,
         "column_units": [float(unit) for unit in space.units],
         "group_domains": [to_dict(each.attribute) for each in space.whole.binnings[: space.groups]],
+        "group_bins": [_write_bins(each) for each in space.whole.binnings[: space.groups]],
         "largest_answer": plan.query["known"],
         "std_low": float(solved.std[solved.std > 0].min(initial=np.inf)) if (solved.std > 0).any() else 0.0,
         "std_high": float(solved.std.max(initial=0.0)),
     }
     return with_receipt({**columns, "size": solved.answers, "std": solved.std}, plan.index, facts | more)
+
+
+def _write_bins(binning: Binning) -> dict[str, Any] | None:
+    """Return the names of a group's bins, and the runs of cells in each; None for each cell by itself."""
+    if binning.labels is None:
+        return None
+    starts = np.flatnonzero(np.append(True, binning.labels[1:] != binning.labels[:-1]))
+    missing = binning.index.isna()
+    named = [None if gone else label for label, gone in zip(binning.index, missing, strict=True)]
+    names = [None if label is None else str(label) for label in named]
+    shown = [None if label is None else cell_name(label) for label in named]  # as files name them
+    return {
+        "names": names,
+        "shown": shown,
+        "starts": starts.tolist(),
+        "bins": binning.labels[starts].tolist(),
+    }
 
 
 def _clusters(k: Any) -> int:
@@ -235,7 +253,7 @@ def centres_of(release: pd.DataFrame) -> Centres:
         what = f"the centres have no {', '.join(map(repr, absent))}" if absent else "no centres are left"
         raise FrameError(what, columns=absent, fix=RETURNED)
     places, numbers = _places(release, coordinates), _numbers(_labels(release, "cluster"))
-    groups, lots = _groups(release, facts)
+    groups, bins, lots = _groups(release, facts)
     if pd.MultiIndex.from_arrays([lots, numbers]).has_duplicates:
         raise FrameError("two centres have one number", fix=RETURNED)
     order = np.argsort(numbers, kind="stable")  # of equally near centres that of the least number
@@ -244,7 +262,7 @@ def centres_of(release: pd.DataFrame) -> Centres:
     units = np.array(facts["column_units"], dtype=np.float64)
     if len(units) != len(coordinates) or len(set(coordinates)) != len(coordinates):
         raise ReceiptError("`column_units` is not one for each of `coordinates`")
-    return Centres(coordinates, units, groups, each, facts.get("outside") == "clip")
+    return Centres(coordinates, units, groups, each, facts.get("outside") == "clip", bins)
 
 
 def _places(release: pd.DataFrame, coordinates: tuple[str, ...]) -> Floats:
@@ -275,35 +293,54 @@ def _numbers(labels: pd.Index[Any] | None) -> Ints:
     return np.asarray(numbers, dtype=np.int64)
 
 
-def _groups(release: pd.DataFrame, facts: Facts) -> tuple[tuple[Attribute, ...], Ints]:
-    """Return the columns that pick a group of centres, and the number of each centre's group."""
-    groups, lots = [], np.zeros(len(release), dtype=np.int64)
-    for name, spec in zip(facts["groupby"], facts.get("group_domains", ()), strict=True):
+def _groups(
+    release: pd.DataFrame, facts: Facts
+) -> tuple[tuple[Attribute, ...], tuple[Ints | None, ...], Ints]:
+    """Return the columns that pick a group of centres, their bins, and the number of each centre's group."""
+    groups, bins, lots = [], [], np.zeros(len(release), dtype=np.int64)
+    domains = facts.get("group_domains", ())
+    cuts = facts.get("group_bins") or [None] * len(domains)
+    for name, spec, cut in zip(facts["groupby"], domains, cuts, strict=True):
         labels = _labels(release, name)
         if labels is None:
             continue
         attribute = from_dict(name, spec)
+        declared = attribute.labels().tolist()
+        shown = [cell_name(label) for label in declared]
+        if cut is not None:
+            declared, shown = ([each for each in cut[key] if each is not None] for key in ("names", "shown"))
         groups.append(attribute)
-        lots = lots * attribute.size + _cells(attribute, labels)
-    return tuple(groups), lots
+        bins.append(None if cut is None else _read_bins(attribute, cut))
+        size = attribute.size if cut is None else len(cut["names"])
+        lots = lots * size + _cells(attribute.name, declared, shown, size, labels)
+    return tuple(groups), tuple(bins), lots
 
 
-def _cells(attribute: Attribute, labels: pd.Index[Any]) -> Ints:
+def _read_bins(attribute: Attribute, cut: Mapping[str, Any]) -> Ints:
+    """Return the bin of each cell from the runs that a receipt states."""
+    try:
+        ends = np.array([*cut["starts"], attribute.size], dtype=np.int64)
+        marks = np.repeat(np.array(cut["bins"], dtype=np.int64), np.diff(ends))
+    except (TypeError, ValueError, KeyError):
+        marks = np.zeros(0, dtype=np.int64)
+    if len(marks) != attribute.size or not -1 <= marks.min() <= marks.max() < len(cut["names"]):
+        raise ReceiptError("`group_bins` are not of the groups' cells")
+    return marks
+
+
+def _cells(column: str, declared: list[Any], shown: list[str], size: int, labels: pd.Index[Any]) -> Ints:
     """Return the cells that labels name, as text too: a file may have made text of [0, 9], or 3.0 of "03"."""
-    declared = attribute.labels()[: attribute.cells]
     exactly = {str(label): cell for cell, label in enumerate(declared)}
-    nearly = {cell_name(label): cell for cell, label in enumerate(declared)}  # as files name them
+    nearly = {label: cell for cell, label in enumerate(shown)}  # as files name them
     nearly |= {_text(label): cell for cell, label in enumerate(declared)}
-    cells = np.full(len(labels), attribute.cells, dtype=np.int64)
+    cells = np.full(len(labels), len(declared), dtype=np.int64)
     known = ~np.asarray(labels.isna())
     cells[known] = [
         exactly.get(unescape(str(label)), nearly.get(_text(label), nearly.get(cell_name(label), -1)))
         for label in labels[known]
     ]
-    if int(cells.min()) < 0 or int(cells.max()) >= attribute.size:
-        raise FrameError(
-            f"the centres have groups of {attribute.name!r} that were not released", fix=RETURNED
-        )
+    if int(cells.min()) < 0 or int(cells.max()) >= size:
+        raise FrameError(f"the centres have groups of {column!r} that were not released", fix=RETURNED)
     return cells
 
 

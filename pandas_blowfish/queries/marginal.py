@@ -40,8 +40,8 @@ def plan_marginal(
     for table in tables:
         scope.refuse_grouped(table)
     single = is_single(columns, order)
-    _check_size(policy.domain.select(list(dict.fromkeys(itertools.chain(*grouped)))), grouped, single)
-    asked = Marginals.over(policy.domain, grouped, scope.condition)
+    _check_size(policy.domain.select(list(dict.fromkeys(itertools.chain(*grouped)))), grouped, single, scope)
+    asked = Marginals.over(policy.domain, grouped, scope.condition, scope.binned)
     stated: Any = tables[0] if single else tables
     query: dict[str, Any] = {"verb": "marginal", "columns": stated, "strategy": chosen, **scope.facts()}
     if order is not None:
@@ -106,7 +106,7 @@ def read_tables(columns: Any, order: int | None) -> list[list[str]]:
     return tables
 
 
-def _check_size(domain: Domain, tables: Sequence[Sequence[str]], single: bool) -> None:
+def _check_size(domain: Domain, tables: Sequence[Sequence[str]], single: bool, scope: Scope) -> None:
     """Refuse answers that are too many, saying what would fit."""
     widest = max(len(table) for table in tables)
     if not single and widest > MAX_TOGETHER:
@@ -116,7 +116,8 @@ def _check_size(domain: Domain, tables: Sequence[Sequence[str]], single: bool) -
             allowed=f"{MAX_TOGETHER} columns per table",
             fix="ask for it alone.",
         )
-    many = sum(math.prod(domain[name].size for name in table) for table in tables)
+    cut = {name: binning.bins for name, binning in scope.binned.items()}
+    many = sum(math.prod(cut.get(name) or domain[name].size for name in table) for table in tables)
     if many <= MAX_ANSWERS:
         return
     what = "this table" if len(tables) == 1 else f"these {len(tables):,} tables"

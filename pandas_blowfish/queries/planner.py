@@ -21,13 +21,7 @@ from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.count import plan_count, plan_size
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
-from pandas_blowfish.queries.hist import (
-    crosstab_frame,
-    plan_crosstab,
-    plan_hist,
-    plan_value_counts,
-    value_counts_frame,
-)
+from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
 from pandas_blowfish.queries.quantile import plan_median, plan_quantile, quantile_frame
@@ -35,6 +29,12 @@ from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.top import plan_mode, plan_top, rank_frame
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
+from pandas_blowfish.queries.value_counts import (
+    crosstab_frame,
+    plan_crosstab,
+    plan_value_counts,
+    value_counts_frame,
+)
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame

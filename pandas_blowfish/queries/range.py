@@ -13,7 +13,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.tables.boxes import Boxes
-from pandas_blowfish.plan.tally import MAX_LISTED
+from pandas_blowfish.plan.tally import MAX_LISTED, bin_column
 from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.ordered_column import (
@@ -64,7 +64,8 @@ def _boxes(policy: Policy, scope: Scope, names: list[str], bounds: Any) -> Boxes
         inner = pd.MultiIndex.from_arrays(levels, names=names)
         if not groups:
             return inner
-        outer = pd.MultiIndex.from_product([attribute.index() for attribute in list(domain)[:groups]])
+        levels = [bin_column(domain[name], scope.binned.get(name)).index for name in scope.groups]
+        outer = pd.MultiIndex.from_product(levels)
         rows = np.repeat(np.arange(len(outer)), len(inner))
         again = np.tile(np.arange(len(inner)), len(outer))
         parts = [outer.get_level_values(level)[rows] for level in range(outer.nlevels)]
@@ -72,7 +73,7 @@ def _boxes(policy: Policy, scope: Scope, names: list[str], bounds: Any) -> Boxes
         return pd.MultiIndex.from_arrays(parts, names=[*outer.names, *inner.names])
 
     starts, stops = (tuple(cut[side] for cut in cuts) for side in (0, 1))
-    return Boxes(domain, groups, starts, stops, labels, condition)
+    return Boxes(domain, groups, starts, stops, labels, condition, scope.binned)
 
 
 def _by_column(names: Sequence[str], bounds: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,15 @@ from pandas_blowfish.exact.number import canonical_value
 from pandas_blowfish.plan.choose import choose
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import Question
-from pandas_blowfish.plan.tally import Tally, tally
+from pandas_blowfish.plan.tally import (
+    Binning,
+    Tally,
+    bin_column,
+    bins_by_column,
+    describe_bins,
+    listed_bins,
+    tally,
+)
 from pandas_blowfish.policy.expression import MARKS, Condition, Junction, parse
 from pandas_blowfish.policy.policy import Policy
 
@@ -60,12 +68,16 @@ class Scope:
         groups: The columns grouped by, outermost first.
         selected: What verbs that name no column are about: a name, a tuple of names, or None. It changes
             no question, so records state the columns as if the verb had named them.
+        bins: How those groups are cut that are not grouped by each value.
+        binned: Their cells in these bins.
     """
 
     texts: tuple[str, ...] = ()
     conditions: tuple[Condition, ...] = ()
     groups: tuple[str, ...] = ()
     selected: str | tuple[str, ...] | None = None
+    bins: Mapping[str, Any] = field(default_factory=dict)
+    binned: Mapping[str, Binning] = field(default_factory=dict)
 
     def where(self, policy: Policy, expression: Any, variables: Mapping[str, Any]) -> Scope:
         """Return the scope narrowed by an expression; chained ones must all hold."""
@@ -73,16 +85,24 @@ class Scope:
         text = _spell_out(expression, variables)
         return replace(self, texts=(*self.texts, text), conditions=(*self.conditions, condition))
 
-    def groupby(self, policy: Policy, columns: Any) -> Scope:
-        """Return the scope grouped by columns too, outermost first."""
+    def groupby(self, policy: Policy, columns: Any, bins: Any = None) -> Scope:
+        """Return the scope grouped by columns too, outermost first, or by bins of them."""
         names = column_names(columns)
-        policy.domain.select(names)
+        domain, cuts = policy.domain.select(names), bins_by_column(names, listed_bins(bins))
         if repeated := [name for name in names if name in self.groups]:
             raise ArgumentError("columns", f"already grouped by {', '.join(map(repr, repeated))}")
         rest = self.selected
         if isinstance(rest, tuple):  # what is grouped by is no longer asked about, as in pandas
             rest = tuple(name for name in rest if name not in names) or rest
-        return replace(self, groups=(*self.groups, *names), selected=rest)
+        cuts = {name: own for name, own in cuts.items() if own is not None}
+        binned = {name: bin_column(domain[name], own) for name, own in cuts.items()}
+        return replace(
+            self,
+            groups=(*self.groups, *names),
+            selected=rest,
+            bins={**self.bins, **cuts},
+            binned={**self.binned, **binned},
+        )
 
     def select(self, policy: Policy, columns: Any) -> Scope:
         """Return the scope whose verbs are about some columns: of those selected before, if there are any."""
@@ -128,7 +148,15 @@ class Scope:
         if self.groups and len(columns) == 1 and bins is not None:
             named = isinstance(bins, Mapping) and bins and set(bins) <= {*self.groups, *columns}
             bins = bins if named else {columns[0]: bins}
+        if self.binned:
+            bins = {**bins_by_column([*self.groups, *columns], bins), **self._cut(bins)}
         return tally(policy.domain, [*self.groups, *columns], bins, self.condition)
+
+    def _cut(self, bins: Any) -> Mapping[str, Binning]:
+        """Return the groups' bins, refusing others of the same columns."""
+        if twice := [name for name in self.binned if isinstance(bins, Mapping) and name in bins]:
+            raise ArgumentError("bins", f"{twice[0]!r} is grouped by bins already", fix="give its bins once.")
+        return self.binned
 
     @property
     def condition(self) -> Condition | None:
@@ -138,7 +166,8 @@ class Scope:
     def refuse_grouped(self, columns: Sequence[str]) -> None:
         """Refuse columns that answers are grouped by already."""
         if repeated := [name for name in columns if name in self.groups]:
-            raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+            fix = "leave it out of groupby; hist(..., bins=) counts in bins, where(...) keeps some of them."
+            raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already", fix=fix)
 
     def facts(self) -> dict[str, Any]:
         """Return the scope as plain data, for the ledger and the receipt."""
@@ -147,6 +176,8 @@ class Scope:
             out["where"] = list(self.texts)
         if self.groups:
             out["groupby"] = list(self.groups)
+        if self.bins:
+            out["group_bins"] = describe_bins(self.bins)
         return out
 
     def describe(self) -> dict[str, str]:

@@ -59,8 +59,7 @@ def plan_totals(
     """
     names, scope = column_names(columns), scope or Scope()
     spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
-    if repeated := [name for name in names if name in scope.groups]:
-        raise ArgumentError("columns", f"{', '.join(map(repr, repeated))} is grouped by already")
+    scope.refuse_grouped([name for name in names if name not in scope.binned])
     attributes = tuple(policy.domain[name] for name in names)
     for attribute in attributes:
         _check(verb, attribute)

@@ -256,7 +256,7 @@ def _question(draw: random.Random, policy: bf.Policy, verb: str) -> tuple[Steps,
     if len(rest) > 1 and draw.random() < 0.35:
         many = draw.randint(1, len(rest) - 1)
         groups, rest = rest[:many], rest[many:]
-        scope.append(("groupby", (groups,), {}))
+        scope.append(group_step(draw, [domain[each] for each in groups]))
     name, given, named = _verb(draw, [domain[each] for each in rest], verb)
     named["epsilon"] = draw.choice(EPSILONS)
     steps: Steps = (*scope, (name, given, named))
@@ -270,6 +270,18 @@ def _question(draw: random.Random, policy: bf.Policy, verb: str) -> tuple[Steps,
         except ArgumentError:  # this one needs something else
             pass
     return steps, plan
+
+
+def group_step(draw: random.Random, groups: list[Attribute]) -> Any:
+    """Return how answers are grouped: by each value; another test puts bins of them here."""
+    del draw
+    return "groupby", ([each.name for each in groups],), {}
+
+
+def group_by_bins(draw: random.Random, groups: list[Attribute]) -> Any:
+    """Return how answers are grouped by bins of some of the columns, gaps among them."""
+    bins = {each.name: own for each in groups if (own := random_bins(draw, each)) is not None}
+    return "groupby", ([each.name for each in groups],), {"bins": bins} if bins else {}
 
 
 def strategies_of(plan: Plan) -> Sequence[str]:

@@ -13,9 +13,11 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
     UndeclaredColumnError,
 )
+from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.tally import describe_bins, listed_bins, tally
-from pandas_blowfish.policy.attribute import Unbounded
+from pandas_blowfish.policy.attribute import Unbounded, Values
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
+from pandas_blowfish.queries.call import parse_call
 
 AGE = integers("age", 0, 99)
 PRICE = from_dict("price", {"type": "float", "min": 0, "max": 1, "step": 0.1})
@@ -105,7 +107,7 @@ def test_days_are_binned_on_instants():
         (["age"], [9, 5], ArgumentError),
         (["age"], [5, 5], ArgumentError),
         (["age"], [0.5, 3], DeclaredValueError),
-        (["age"], [None, 3], ArgumentError),
+        (["age"], [3, None, 9], ArgumentError),
         (["age"], ["a", "b"], ArgumentError),
         (["sex"], 2, ArgumentError),
         (["sex"], {}, ArgumentError),
@@ -158,3 +160,74 @@ def test_what_is_no_bins_is_named_by_its_type(bins):
     for ask in (policy.plan.hist, lambda _, bins: released.blowfish.hist(bins=bins)):
         with pytest.raises(ArgumentTypeError, match=f"a {type(bins).__name__} is neither a number"):
             ask("age", bins=bins)
+
+
+DAYS = Domain((from_dict("t", {"type": "datetime", "min": "2026-01-15", "max": "2026-04-10", "step": "1D"}),))
+TENS = Domain((integers("n", 0, 100, 10), integers("m", 0, 9, nullable=True)))
+
+
+def _sizes(domain, column, bins):
+    """Return how many cells each bin has, then how many are in none."""
+    labels = tally(domain, [column], listed_bins(bins)).labels()
+    return np.bincount(labels[labels >= 0]).tolist(), int((labels < 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("domain", "column", "bins", "sizes", "none"),
+    [
+        (DAYS, "t", "MS", [17, 28, 31, 10], 0),
+        (DAYS, "t", "ME", [17, 28, 31, 10], 0),
+        (DAYS, "t", pd.offsets.QuarterBegin(startingMonth=1), [76, 10], 0),
+        (DAYS, "t", pd.Timedelta("30D"), [30, 30, 26], 0),
+        (DAYS, "t", [None, "2026-02-01", pd.NaT], [17, 69], 0),
+        (DAYS, "t", pd.date_range("2026-02-01", periods=3, freq="MS"), [28, 31], 27),
+        (
+            DAYS,
+            "t",
+            pd.interval_range(pd.Timestamp("2026-02-01"), periods=2, freq="7D", closed="left"),
+            [7, 7],
+            72,
+        ),
+        (DAYS, "t", ["[-inf, 2026-02-01)"], [17], 69),
+        (TENS, "n", pd.IntervalIndex.from_breaks([-1, 49, 99]), [5, 5], 1),
+        (TENS, "n", [pd.Interval(100, np.inf, "both")], [1], 10),
+        (TENS, "n", [pd.Interval(0, 99, "both")], [10], 1),
+        (TENS, "n", [-np.inf, 50, np.inf], [5, 6], 0),
+        (TENS, "m", [None, None], [10, 1], 0),
+        (TENS, "m", pd.IntervalIndex.from_tuples([(0, 3), (6, 9)], closed="left"), [3, 3, 1], 4),
+        (TENS, "m", pd.IntervalIndex.from_tuples([(0, 3), None], closed="neither"), [2, 1], 8),
+        (BOUND, "age", pd.Interval(0, 17, closed="both"), [18], 82),
+    ],
+)
+def test_intervals_open_ends_and_frequencies(domain, column, bins, sizes, none):
+    """As pandas reads them, on cells; what is missing has a bin of its own, last."""
+    assert _sizes(domain, column, bins) == (sizes, none)
+    again = parse_call(
+        call_text({"verb": "hist", "columns": [column], "bins": describe_bins(listed_bins(bins))}, 1)
+    )
+    assert _sizes(domain, column, again.arguments["bins"]) == (sizes, none)
+
+
+def test_listed_instants_are_cut_by_frequencies():
+    """Periods without a declared value are left out."""
+    values = [pd.Timestamp(each) for each in ("2026-01-03", "2026-01-09", "2026-03-01")]
+    domain = Domain((Values("t", "datetime", False, tuple(values)),))
+
+    assert _sizes(domain, "t", "MS") == ([2, 1], 0)
+
+
+def test_a_frequency_off_the_cells_names_a_step_that_works():
+    """Weeks that begin on a Thursday hold no month; days of a zone hold no day once clocks change."""
+    spec = {"type": "datetime", "min": "2026-01-01", "max": "2026-04-10", "step": "7D"}
+    zoned = {
+        **spec,
+        "min": "2026-03-01 00:00+01:00",
+        "tz": "Europe/Paris",
+        "step": "1D",
+        "max": "2026-04-10 00:00+02:00",
+    }
+
+    with pytest.raises(ArgumentError, match="step='1D'"):
+        tally(Domain((from_dict("t", spec),)), ["t"], "MS")
+    with pytest.raises(ArgumentError, match="step='1h'"):
+        tally(Domain((from_dict("t", zoned),)), ["t"], "D")

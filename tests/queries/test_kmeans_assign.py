@@ -88,11 +88,18 @@ def test_some_of_the_centres(df, rows):
 
 
 @pytest.mark.parametrize(
-    "groups", [*([name] for name in GROUPS), ["sex", "bins"], ["day", "flag"]], ids="-".join
+    ("groups", "bins"),
+    [
+        *(([name], None) for name in GROUPS),
+        (["sex", "bins"], None),
+        (["day", "flag"], None),
+        (["bins"], {"bins": 2}),
+        (["sex", "day"], {"day": 2}),
+    ],
 )
-def test_groups_and_files(groups, df, rows, tmp_path):
+def test_groups_and_files(groups, bins, df, rows, tmp_path):
     """Each row goes to its own group's centres, also of those that come back from Parquet, CSV or Excel."""
-    centres = df.blowfish.groupby(groups).kmeans(["x", "y"], 2, epsilon=5)
+    centres = df.blowfish.groupby(groups, bins=bins).kmeans(["x", "y"], 2, epsilon=5)
     receipt = centres.attrs["blowfish"]
 
     found = centres.blowfish.assign(rows)

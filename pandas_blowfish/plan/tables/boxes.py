@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -54,6 +54,7 @@ class Boxes(Question):
         stops: One past its last.
         labels: Makes the index of all answers.
         condition: What a row must satisfy to be counted.
+        binned: Groups whose cells are counted in bins.
     """
 
     domain: Domain
@@ -62,6 +63,7 @@ class Boxes(Question):
     stops: tuple[Ints, ...]
     labels: Callable[[], pd.Index[Any]]
     condition: Condition | None = None
+    binned: Mapping[str, Binning] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,9 +87,12 @@ class Boxes(Question):
 
     @cached_property
     def whole(self) -> Tally:
-        """Return the counts of all cells, those of missing values of the boxes' columns left out."""
+        """Return the counts of all cells, or bins, those of missing values of the boxes' columns left out."""
         binnings = []
         for place, attribute in enumerate(self.domain):
+            if attribute.name in self.binned:
+                binnings.append(self.binned[attribute.name])
+                continue
             marks = np.arange(attribute.size)
             if self.groups <= place < self.shown_columns:
                 marks[attribute.cells :] = -1
@@ -104,13 +109,19 @@ class Boxes(Question):
         return tuple(found)
 
     @cached_property
+    def kept_groups(self) -> tuple[Ints, ...]:
+        """Return the cells, or bins, of each group's column that hold a kept cell."""
+        pairs = zip(self.whole.marks, self.kept_cells, strict=True)
+        return tuple(frozen(np.unique(marks[kept])) for marks, kept in pairs)[: self.groups]
+
+    @cached_property
     def atoms(self) -> tuple[Ints, ...]:
         """Return the atom of each cell of each seen column: cells that no box separates share one."""
         found = []
         for place in range(self.shown_columns):
             kept = self.kept_cells[place]
             if place < self.groups:
-                atom = np.cumsum(kept) - 1
+                atom = np.searchsorted(self.kept_groups[place], self.whole.marks[place])
             else:
                 starts, stops = self.starts[place - self.groups], self.stops[place - self.groups]
                 edges = np.unique(np.concatenate([[0], starts, stops]))

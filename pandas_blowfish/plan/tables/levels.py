@@ -196,7 +196,7 @@ class Levels(EffectTables):
         """Return the variance of each answer before shape constraints: groups outermost."""
         question = self.question
         boxes = np.flatnonzero(question.nonempty)
-        groups = [int(size) for size in question.domain.shape[: question.groups]]
+        groups = [int(size) for size in question.whole.shape[: question.groups]]
         total = np.zeros((*groups, len(question.nonempty)))
         if question.empty or not len(boxes):
             return total.ravel()
@@ -209,8 +209,7 @@ class Levels(EffectTables):
             for norms, level in zip(single[::-1], effect[: len(single)][::-1], strict=True):
                 size = norms[level].reshape(-1, *[1] * size.ndim) * size
             inner += size
-        kept = [np.flatnonzero(question.atoms[place] >= 0) for place in range(question.groups)]
-        total[np.ix_(*kept, boxes)] = inner
+        total[np.ix_(*question.kept_groups, boxes)] = inner
         return np.where(total > 1e-12 * total.max(initial=0.0), total, 0.0).ravel()
 
     @property

@@ -316,8 +316,8 @@ class Mesh(OneRound):
             many, norms = sides(question, self.crossings, kind, each.along)
             total += many * (each.effect_variances(scales) @ norms)
         kept = np.ones(1)  # groups that the filter lets nothing into are known to be 0
-        for atom in question.atoms[: question.groups]:
-            kept = np.outer(kept, atom >= 0).ravel()
+        for size, held in zip(question.whole.shape, question.kept_groups, strict=False):
+            kept = np.outer(kept, np.isin(np.arange(size), held)).ravel()
         return np.outer(kept, total).ravel()
 
     @property

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
+from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
@@ -27,6 +28,7 @@ from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
 from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.graph.secret_graph import connect
 from pandas_blowfish.policy.policy import Policy
 
 Places = tuple[int, ...]
@@ -93,21 +95,29 @@ class Marginals(Question):
         asked: For each table its columns, by their place in the domain, in the order asked.
         condition: What a row must satisfy to be counted.
         plain: Whether a single table may be counted as it is; else only what differs from that is.
+        binned: Columns whose cells are counted in bins; each is in every table.
     """
 
     domain: Domain
     asked: tuple[Places, ...]
     condition: Condition | None = None
     plain: bool = True
+    binned: Mapping[str, Binning] = field(default_factory=dict)
 
     @classmethod
-    def over(cls, domain: Domain, tables: Sequence[Sequence[str]], condition: Condition | None) -> Marginals:
-        """Return the question for tables given by their columns' names."""
+    def over(
+        cls,
+        domain: Domain,
+        tables: Sequence[Sequence[str]],
+        condition: Condition | None,
+        binned: Mapping[str, Binning],
+    ) -> Marginals:
+        """Return the question for tables given by their columns' names, some of them cut into bins."""
         names = list(dict.fromkeys(itertools.chain.from_iterable(tables)))
         hidden = [] if condition is None else [name for name in columns_of(condition) if name not in names]
         place = {name: rank for rank, name in enumerate(names)}
         asked = tuple(tuple(place[name] for name in table) for table in tables)
-        return cls(domain.select([*names, *hidden]), asked, condition)
+        return cls(domain.select([*names, *hidden]), asked, condition, binned=binned)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,18 +130,27 @@ class Marginals(Question):
         return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name != Identity.name)
 
     @cached_property
-    def kept_cells(self) -> tuple[Ints, ...]:
-        """Return the cells of each column that the filter lets through with some values of the others."""
-        sieve, found = self._filter.sieve, {}
-        for axis, (column, classes) in enumerate(
-            zip(self._filter.domain.columns, sieve.classes, strict=True)
-        ):
-            rows = np.moveaxis(sieve.passes, axis, 0).reshape(sieve.passes.shape[axis], -1)
-            found[column] = np.logical_or.reduce(rows, axis=1)[classes]
-        if self.empty:
-            found = {}
-        cells = [np.flatnonzero(found.get(a.name, np.ones(a.size, dtype=bool))) for a in self.domain]
-        return tuple(frozen(each) for each in cells)
+    def whole(self) -> Tally:
+        """Return the counts of all columns, each cell by itself or in its bin."""
+        plain = (Binning(each, None, pd.RangeIndex(each.size)) for each in self.domain)
+        own = (self.binned.get(each.attribute.name, each) for each in plain)
+        return Tally(tuple(own), None, self.condition)
+
+    @cached_property
+    def kept_bins(self) -> tuple[Ints, ...]:
+        """Return the cells, or bins, of each column that the filter lets through with some of the others'."""
+        found = []
+        for attribute, marks in zip(self.domain, self.whole.marks, strict=True):
+            kept = marks >= 0
+            if not self.empty and attribute.name in self._filter.domain.columns:
+                kept = kept & self._filter.find_passing(self._filter.domain.columns.index(attribute.name))
+            found.append(frozen(np.unique(marks[kept])))
+        return tuple(found)
+
+    @cached_property
+    def narrowed(self) -> bool:
+        """Tell whether some rows may be counted nowhere: a filter's, or those in no bin."""
+        return self.condition is not None or not self._filter.sieve.trivial
 
     @property
     def empty(self) -> bool:
@@ -140,14 +159,14 @@ class Marginals(Question):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Return the number of kept cells of each column."""
-        return tuple(len(each) for each in self.kept_cells)
+        """Return the number of kept cells, or bins, of each column."""
+        return tuple(len(each) for each in self.kept_bins)
 
     @cached_property
     def _filter(self) -> Tally:
-        """Return the counts of the cells of the filter's columns."""
-        named = [] if self.condition is None else columns_of(self.condition)
-        cells = (Binning(a, None, pd.RangeIndex(a.size)) for a in self.domain if a.name in named)
+        """Return the counts of the cells of the filter's columns, and of bins."""
+        named = {*self.binned, *([] if self.condition is None else columns_of(self.condition))}
+        cells = (own for own in self.whole.binnings if own.attribute.name in named)
         return Tally(tuple(cells), None, self.condition)
 
     @cached_property
@@ -157,8 +176,8 @@ class Marginals(Question):
 
     @cached_property
     def answers(self) -> tuple[int, ...]:
-        """Return the number of cells of each asked table."""
-        shape = self.domain.shape
+        """Return the number of cells, or bins, of each asked table."""
+        shape = self.whole.shape
         return tuple(math.prod(shape[place] for place in table) for table in self.asked)
 
     @cached_property
@@ -168,7 +187,8 @@ class Marginals(Question):
 
     def labels(self, places: Places) -> pd.Index[Any]:
         """Return the index of a table: the full declared domain."""
-        names = [list(self.domain)[place].index() for place in places]
+        own = [list(self.domain)[place] for place in places]
+        names = [self.binned[each.name].index if each.name in self.binned else each.index() for each in own]
         return names[0] if len(names) == 1 else pd.MultiIndex.from_product(names)
 
     def list_answers(self, tables: Mapping[Places, Floats]) -> Floats:
@@ -176,54 +196,79 @@ class Marginals(Question):
         parts = []
         for asked in self.asked:
             order = tuple(sorted(asked))
-            whole = np.zeros([self.domain.shape[place] for place in order])
-            whole[np.ix_(*(self.kept_cells[place] for place in order))] = tables[order]
+            whole = np.zeros([self.whole.shape[place] for place in order])
+            whole[np.ix_(*(self.kept_bins[place] for place in order))] = tables[order]
             parts.append(np.transpose(whole, [order.index(place) for place in asked]).ravel())
         return np.concatenate(parts)
 
     def occupied_cells(self, places: Places) -> NDArray[np.bool_] | None:
         """Return which kept cells of a table the filter lets anything into; None for all."""
-        if self.condition is None:
+        if not self.narrowed:
             return None
         own = self.table(places)
         found = own.occupied.reshape([self.sizes[place] for place in places])
         return None if found.all() else found
 
     def table(self, places: Places, parts: Sequence[Ints] | None = None) -> Tally:
-        """Return the counts over some columns, by kept cells or by given parts of them."""
+        """Return the counts over some columns, by kept cells or bins, or by given parts of them."""
         listed = list(self.domain)
         shown = []
         for rank, place in enumerate(places):
             attribute, own = listed[place], np.arange(self.sizes[place]) if parts is None else parts[rank]
-            if parts is None and len(own) == attribute.size:
+            if parts is None and attribute.name not in self.binned and len(own) == attribute.size:
                 shown.append(Binning(attribute, None, pd.RangeIndex(attribute.size)))
                 continue
-            marks = np.full(attribute.size, -1, dtype=np.int64)
-            marks[self.kept_cells[place]] = own
-            shown.append(Binning(attribute, frozen(marks), pd.RangeIndex(int(own.max(initial=-1)) + 1)))
-        rest = [a for n, a in enumerate(listed) if self._filters(a.name) and n not in places]
-        hidden = [Binning(a, frozen(np.zeros(a.size, dtype=np.int64)), pd.RangeIndex(1)) for a in rest]
+            number = np.full(self.whole.shape[place] + 1, -1, dtype=np.int64)  # the last is of no bin
+            number[self.kept_bins[place]] = own
+            many = int(own.max(initial=-1)) + 1
+            shown.append(Binning(attribute, frozen(number[self.whole.marks[place]]), pd.RangeIndex(many)))
+        rest = [n for n, a in enumerate(listed) if self._filters(a.name) and n not in places]
+        hidden = [self.whole.binnings[n].join() for n in rest]
         return Tally((*shown, *hidden), len(shown), self.condition)
 
     def _filters(self, column: str) -> bool:
-        return self.condition is not None and column in columns_of(self.condition)
+        named = self.condition is not None and column in columns_of(self.condition)
+        return named or (column in self.binned and bool((self.whole.marks[self._place(column)] < 0).any()))
+
+    def _place(self, column: str) -> int:
+        return self.domain.columns.index(column)
 
     def graph(self, policy: Policy) -> RecordGraph:
         """Return the secret graph that these columns see."""
         return policy.graph.project(self.domain.columns)
 
     def changes(self, policy: Policy) -> Changes:
-        """Return which columns an edge may change at once."""
-        return changes(self.graph(policy), self._filter)
+        """Return which columns an edge may change at once: of those in bins, to another bin.
+
+        Proof note:
+            Requires: the patterns are as `changes` says.
+            Ensures:  every edge between counted cells changes the cells and bins of just a listed set's
+                      columns, or, where the list is not exact, of part of one.
+            Because:  an edge that changes a column's cell changes its bin or does not, and both are listed;
+                      one whose bins no edge leaves never changes.
+            Checked:  tests/privacy/test_group_bins.py::test_loss_of_every_verb,
+                      tests/privacy/test_group_bins.py::test_an_edge_may_change_a_value_and_not_its_bin
+        """
+        found = changes(self.graph(policy), self._filter)
+        patterns = found.patterns
+        for name, binning in self.binned.items():
+            without, place = patterns.copy(), self._place(name)
+            without[:, place] = False
+            still = not tally_sensitivity(policy.graph.project([name]), Tally((binning,)))
+            patterns = without if still else np.unique(np.concatenate([patterns, without]), axis=0)
+        return replace(found, patterns=np.unique(patterns[patterns.any(axis=1)], axis=0))
 
     def groups(self, policy: Policy) -> tuple[Ints, ...]:
-        """Return for each column the group, which no edge leaves, of each kept cell."""
+        """Return for each column the group, which no edge leaves, of each kept cell or bin."""
         if self.empty:  # all counts are 0, always
             return tuple(frozen(np.arange(size)) for size in self.sizes)
         graph, found = self.graph(policy), []
-        for column, kept in zip(self.domain.columns, self.kept_cells, strict=True):
+        for column, kept, marks in zip(self.domain.columns, self.kept_bins, self.whole.marks, strict=True):
             whole = graph.project([column]).blocks[0].graph.components
-            _, each = np.unique(whole[kept], return_inverse=True)
+            inside = marks >= 0
+            ends = np.column_stack([marks[inside], self.whole.shape[self._place(column)] + whole[inside]])
+            many = self.whole.shape[self._place(column)] + int(whole.max(initial=-1)) + 1
+            each = np.unique(connect(ends, many)[kept], return_inverse=True)[1]
             found.append(frozen(each.astype(np.int64).reshape(-1)))
         return tuple(found)
 
@@ -292,7 +337,7 @@ class IdentityBuilder:
         del form
         asked = case.question
         names = [asked.domain.columns[place] for place in asked.asked[0]]
-        counted = tally(asked.domain, names, None, asked.condition)
+        counted = tally(asked.domain, names, dict(asked.binned) or None, asked.condition)
         return Identity.build(case.policy.graph.project(counted.domain.columns), counted, case.epsilon)
 
 

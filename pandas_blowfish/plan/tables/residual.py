@@ -163,7 +163,7 @@ class Residual(EffectTables):
     @property
     def mse(self) -> float:
         """Return the mean variance of the answers."""
-        if self.question.condition is not None:  # some cells may be known to be 0
+        if self.question.narrowed:  # some cells may be known to be 0
             return float(self.variances.mean())
         effects, worth = self.cover.effects
         total = sum(self.effect_variances[effect] * each for effect, each in zip(effects, worth, strict=True))

@@ -101,7 +101,7 @@ class Together:
         named = {name for fact in given.facts for name in fact.columns}
         for number, (places, start) in enumerate(zip(order, starts, strict=False)):
             columns = {question.domain.columns[place] for place in places}
-            if number == 0 or columns & named or question.condition is not None:
+            if number == 0 or columns & named or question.narrowed:
                 found = given.over(question.table(places))
                 facts += [_placed(family, start, size) for family in found]
             if measurement.groups is not None:
@@ -126,7 +126,7 @@ class Together:
 
 def _known_tables(question: Marginals, given: Given) -> list[Places]:
     """Return the sets of columns whose tables are public facts, of all rows."""
-    if question.condition is not None:
+    if question.narrowed:
         return []
     place = {name: rank for rank, name in enumerate(question.domain.columns)}
     tables = [fact.columns for fact in given.facts if fact.condition is None]

@@ -184,7 +184,7 @@ def _answers(
 
 def _boxes(question: Boxes, cells: Floats | None) -> Floats:
     """Return the sums of boxes of atoms, groups outermost."""
-    groups = [int(size) for size in question.domain.shape[: question.groups]]
+    groups = [int(size) for size in question.whole.shape[: question.groups]]
     answers = np.zeros((*groups, len(question.nonempty)))
     boxes = np.flatnonzero(question.nonempty)
     if cells is not None and len(boxes):
@@ -197,6 +197,5 @@ def _boxes(question: Boxes, cells: Floats | None) -> Floats:
             sign = (-1.0) ** (len(corner) - sum(corner))
             at: Any = (*[slice(None)] * question.groups, *places)
             inner = inner + sign * cells[at]
-        kept = [np.flatnonzero(question.atoms[place] >= 0) for place in range(question.groups)]
-        answers[np.ix_(*kept, boxes)] = inner
+        answers[np.ix_(*question.kept_groups, boxes)] = inner
     return answers.ravel()

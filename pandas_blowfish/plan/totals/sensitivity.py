@@ -336,16 +336,32 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalRe
 
 @lru_cache(maxsize=16)
 def _lined(policy: Policy, tally: Tally, attribute: Attribute) -> tuple[LineGraph, Ints, bool]:
-    """Return the line of a column's cells by rising value, that order, and whether it separates groups."""
+    """Return the line of a column's cells by rising value, that order, and whether it separates groups.
+
+    It does not where there are too many, or the column itself is grouped by: then rows of all groups are on
+    one line, but those of cells that are in no group.
+
+    Proof note:
+        Requires: nothing.
+        Ensures:  every edge between counted cells of one group joins two atoms of one line, and every edge
+                  from a counted cell out leads away from its line.
+        Because:  lines are unions of groups; cells of this column, or of others, that are in no group are on
+                  no line, as those that the filter leaves out.
+        Checked:  tests/privacy/test_group_bins.py::test_loss_of_every_verb
+    """
     weights = lattice(attribute).weights()[: attribute.cells]
     order = np.argsort(weights, kind="stable")
     rank = np.argsort(order, kind="stable")
-    labels = frozen(np.append(rank, -1)) if attribute.nullable else frozen(rank)
-    own = Binning(attribute, labels, pd.RangeIndex(attribute.cells))
+    labels = np.append(rank, -1) if attribute.nullable else rank
+    grouped = {each.attribute.name: marks for each, marks in zip(tally.binnings, tally.marks, strict=True)}
+    if attribute.name in grouped:
+        labels = np.where(grouped[attribute.name] < 0, -1, labels)
+    own = Binning(attribute, frozen(labels), pd.RangeIndex(attribute.cells))
     apart = math.prod(tally.shape[: tally.levels]) * attribute.cells <= MAX_LINED
+    apart = apart and attribute.name not in [each.attribute.name for each in tally.binnings[: tally.levels]]
     groups = tally.binnings[: tally.levels] if apart else ()
-    others = [b.attribute for b in tally.binnings[len(groups) :] if b.attribute.name != attribute.name]
-    hidden = [Binning.single(each) for each in others]
+    others = [n for n in range(len(groups), len(tally.binnings)) if tally.domain.columns[n] != attribute.name]
+    hidden = [tally.binnings[place].join() for place in others]
     asked = Tally((*groups, own, *hidden), len(groups) + 1, tally.condition)
     return line(policy.graph.project(asked.domain.columns), asked), order, apart
 

@@ -122,7 +122,8 @@ class NoisySums(OneRound):
     @cached_property
     def _cells(self) -> Tally:
         shown = self.tally.levels
-        asked = [column.attribute for column in self.summed]
+        groups = {binning.attribute.name for binning in self.tally.binnings[:shown]}
+        asked = [column.attribute for column in self.summed if column.attribute.name not in groups]
         names = {attribute.name for attribute in asked}
         rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
         one = [Binning(each, _zeros(each), pd.RangeIndex(1)) for each in (*asked, *rest)]

@@ -49,12 +49,12 @@ def test_kept_and_held_match_cells(seed, make_full_policy, make_filter):
         assert not counted.any()
         return
 
-    for place, kept in enumerate(question.kept_cells):
+    for place, kept in enumerate(question.kept_bins):
         others = tuple(axis for axis in range(counted.ndim) if axis != place)
         assert kept.tolist() == np.flatnonzero(counted.any(axis=others)).tolist()
     for places in question.sets:
         others = tuple(axis for axis in range(counted.ndim) if axis not in places)
-        some = counted.any(axis=others)[np.ix_(*(question.kept_cells[place] for place in places))]
+        some = counted.any(axis=others)[np.ix_(*(question.kept_bins[place] for place in places))]
         held = question.occupied_cells(places)
         assert some.all() if held is None else (held == some).all()
 
