@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "datasets": {"policy"},
     "verbs": {"beyond"},
     "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "table_set", "verbs"},
-    "testing": {"kernel"},
+    "testing": {"exact", "books", "kernel"},
     "explain": BELOW_PLAN | {"plan", "beyond", "books", "queries", "release", "spreadsheet"},
     "accessor": {"policy", "plan", "beyond", "count", "books", "queries", "release", "table_set", "explain"}
     | {"verbs"},
