@@ -1,4 +1,4 @@
-"""Hands the README to the build: an index page has no files beside it, so relative links need the source's URL."""
+"""Hands the README to the build: an index page has no files beside it for relative links to lead to."""
 
 import re
 import tomllib
