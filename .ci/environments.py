@@ -1,4 +1,4 @@
-"""Runs the suite with the oldest or the newest versions that are supported, each in an environment of its own.
+"""Runs the suite with the oldest or the newest supported versions, each in an environment of its own.
 
     python .ci/environments.py oldest            the floors of pyproject.toml, on the oldest Python
     python .ci/environments.py newest            what pip finds, on every supported Python that is found here
@@ -29,7 +29,8 @@ TOOLS = {
     "notebook",
     "bench",
 }  # extras whose floors are those of tools, not of what users have
-SHOWN = ["pandas", "numpy", "scipy", "pandera", "pyarrow", "polars", "duckdb", "dask", "pyspark", "scikit-learn", "matplotlib"]
+SHOWN = ["pandas", "numpy", "scipy", "pandera", "pyarrow", "polars", "duckdb", "dask", "pyspark"]
+SHOWN += ["scikit-learn", "matplotlib"]
 
 
 def floors() -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Puts built pages beside those of other versions: `python docs/versions.py BUILT SITE VERSION`.
 
-SITE/VERSION gets the pages, SITE/versions.json lists what is there (the page's menu reads it), SITE/index.html
+SITE/VERSION gets the pages, SITE/versions.json lists what is there (for the menu), SITE/index.html
 leads to the newest version that was released, or to `dev`.
 """
 
