@@ -1,16 +1,33 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test docs notebooks bench audit fuzz mutations reproduce peers engines clean
+.PHONY: demo test check oldest newest dist docs notebooks bench audit fuzz mutations reproduce peers engines clean
 
 demo: .venv/.demo
 	$(BIN)/python -m pandas_blowfish.demo
 
+SUITE := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
 test: .venv/.test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest --doctest-modules pandas_blowfish tests -n 2 --dist loadgroup
+	@$(BIN)/python .ci/timed.py "ruff check" $(BIN)/ruff check .
+	@$(BIN)/python .ci/timed.py "ruff format" $(BIN)/ruff format --check .
+	@$(BIN)/python .ci/timed.py "mypy" $(BIN)/mypy
+	@$(BIN)/python .ci/timed.py "doctests and tests" $(SUITE) --doctest-modules pandas_blowfish tests
+
+# the inner loop: linters, types and the tests of what most changes touch
+check: .venv/.test
+	@$(BIN)/python .ci/timed.py "ruff check" $(BIN)/ruff check .
+	@$(BIN)/python .ci/timed.py "ruff format" $(BIN)/ruff format --check .
+	@$(BIN)/python .ci/timed.py "mypy" $(BIN)/mypy
+	@$(BIN)/python .ci/timed.py "fast tests" $(SUITE) -m fast tests
+
+oldest newest:
+	$(PYTHON) .ci/environments.py $@ $(ARGS)
+
+dist: .venv/.dist
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 docs: .venv/.test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -56,7 +73,7 @@ peers: .venv/.bench
 	$(BIN)/python benchmarks/peers.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-peers
+	rm -rf .venv .venv-peers .venv-oldest-* .venv-newest-* dist
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -68,6 +85,10 @@ clean:
 .venv/.test: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@ .venv/.demo
+
+.venv/.dist: .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	touch $@
 
 .venv/.bench: .venv/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,bench]"

@@ -12,7 +12,7 @@ release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
 default_role = "literal"  # docstrings write names in single backticks
 nitpicky = False
 
@@ -38,6 +38,19 @@ toc_object_entries = False
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_js_files = ["versions.js"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+linkcheck_ignore = [r"https?://.*"]  # pages are checked offline: those of this project
 html_title = f"pandas_blowfish {release}"
 html_show_sphinx = False
 html_show_copyright = False

@@ -89,3 +89,7 @@ __all__ = [
     "testing",
     "threshold",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -39,7 +39,6 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.pandas_names import name_error
-from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.frames import free
 from pandas_blowfish.queries.frames import protect as binding
@@ -260,8 +259,6 @@ class Protected(BlowfishAccessor, Verbs[pd.DataFrame, Tables]):
         return self._scope.selected is None or self._scope.expects_column(self.policy, first)
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        if verb == "kmeans":
-            require_clusters()
         source = self._opened()
         known = _public_rows(source)
         if verb != "kmeans" and given.get("rows") not in (None, known):

@@ -23,7 +23,7 @@ from pandas_blowfish.errors import (
     MissingPackageError,
     ReceiptError,
 )
-from pandas_blowfish.label_text import layout, read_frame, restore_categories
+from pandas_blowfish.label_text import intervals_as_text, layout, read_frame, restore_labels
 from pandas_blowfish.release import RECORD, Receipt, facts_of, receipt_of
 from pandas_blowfish.spreadsheet import FORMULA, label_texts, unescape, write_csv
 from pandas_blowfish.table_set import Tables
@@ -114,7 +114,7 @@ def _load_file(source: Path) -> pd.DataFrame:
                 frame = pd.read_parquet(source)
         except (ValueError, OSError, KeyError):
             raise DataFileError(f"{str(source)!r} cannot be read as Parquet", fix=UNSAVED) from None
-        return _with_receipt(_with_categories(frame, source), frame.attrs.get(RECORD), source)
+        return _with_receipt(_with_labels(frame, source), frame.attrs.get(RECORD), source)
     try:
         stated = json.loads(_beside(source).read_text(encoding="utf-8"))
         table = pd.read_csv(source, dtype=str, na_filter=False, header=None)
@@ -136,20 +136,23 @@ def _write_parquet(frame: pd.DataFrame, place: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    table = pa.Table.from_pandas(frame)
+    try:
+        table = pa.Table.from_pandas(frame)
+    except TypeError:  # pandas before 3 has no way to write intervals of a time zone
+        table = pa.Table.from_pandas(intervals_as_text(frame))
     stated = {**(table.schema.metadata or {}), FRAME.encode(): json.dumps(layout(frame)).encode()}
     parquet.write_table(table.replace_schema_metadata(stated), place)
 
 
-def _with_categories(frame: pd.DataFrame, source: Path) -> pd.DataFrame:
-    """Return a frame read from Parquet with the categories that it was saved with."""
+def _with_labels(frame: pd.DataFrame, source: Path) -> pd.DataFrame:
+    """Return a frame read from Parquet with the labels that it was saved with."""
     from pyarrow import parquet
 
     metadata = parquet.read_schema(source).metadata or {}
     if FRAME.encode() not in metadata:  # written by pandas alone
         return frame
     try:
-        return restore_categories(frame, json.loads(metadata[FRAME.encode()]))
+        return restore_labels(frame, json.loads(metadata[FRAME.encode()]))
     except (RecursionError, ValueError):
         raise ReceiptError("it does not fit the frame") from None
 

@@ -133,19 +133,42 @@ def read_frame(header: Texts, columns: Sequence[Texts], stated: Any) -> pd.DataF
     return frame
 
 
-def restore_categories(frame: pd.DataFrame, stated: Any) -> pd.DataFrame:
-    """Return a frame whose labels are categories where its layout states them."""
+def restore_labels(frame: pd.DataFrame, stated: Any) -> pd.DataFrame:
+    """Return a frame whose labels are categories, or intervals, where its layout states them."""
     with reading():
-        levels: list[Any] = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
-        specs = stated["index"]
-        lost = [
-            spec["dtype"] == "category" != str(own.dtype) for own, spec in zip(levels, specs, strict=True)
-        ]
-        if not any(lost):
-            return frame
-        for at, spec in enumerate(specs):
-            if lost[at]:
-                dtype = pd.CategoricalDtype(parse(spec["labels"], spec["of"]), ordered=bool(spec["ordered"]))
-                levels[at] = levels[at].astype(dtype)
-        index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=frame.index.names)
-        return frame.set_axis(index)
+        levels = _levels(frame)
+        found = [_restore(*pair) for pair in zip(levels, stated["index"], strict=True)]
+        kept = all(new is old for new, old in zip(found, levels, strict=True))
+        return frame if kept else _with_levels(frame, found)
+
+
+def intervals_as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose labels that are intervals are text, which `restore_labels` reads."""
+    texts = [
+        pd.Index([None if pd.isna(each) else each for each in label_texts(own)], dtype=object, name=own.name)
+        if isinstance(own.dtype, pd.IntervalDtype)
+        else own
+        for own in _levels(frame)
+    ]
+    return _with_levels(frame, texts)
+
+
+def _levels(frame: pd.DataFrame) -> list[Any]:
+    return [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+
+
+def _with_levels(frame: pd.DataFrame, levels: list[Any]) -> pd.DataFrame:
+    index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=frame.index.names)
+    return frame.set_axis(index)
+
+
+def _restore(own: Any, spec: Mapping[str, Any]) -> Any:
+    """Return labels as their layout states them."""
+    if spec["dtype"] == "category" != str(own.dtype):
+        dtype = pd.CategoricalDtype(parse(spec["labels"], spec["of"]), ordered=bool(spec["ordered"]))
+        return own.astype(dtype)
+    if spec["dtype"] == "object" != str(own.dtype) and "missing" in spec:  # flags with gaps
+        return own.astype(object)
+    if str(spec["dtype"]).startswith("interval") and not isinstance(own.dtype, pd.IntervalDtype):
+        return parse([str(each) for each in own], spec).rename(own.name)
+    return own

@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "datasets": {"policy"},
     "verbs": {"beyond", "arguments", "pandas_names", "pandas_verbs"},
     "queries": BELOW_KERNEL | {"kernel", "release", "spreadsheet", "table_set", "verbs", "arrangement"},
-    "testing": {"kernel"},
+    "testing": {"exact", "books", "kernel"},
     "explain": BELOW_PLAN | {"plan", "beyond", "books", "queries", "release", "spreadsheet", "arrangement"},
     "accessor": {"policy", "plan", "beyond", "count", "books", "queries", "release", "table_set", "explain"}
     | {"verbs", "arguments", "pandas_names"},

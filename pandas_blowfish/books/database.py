@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 from pandas_blowfish.errors import ArgumentError, LedgerError, LedgerNotFoundError, LedgerTamperedError
@@ -30,7 +31,23 @@ def locate(path: str | os.PathLike[str] | None) -> str:
     if where == ":memory:":
         fix = "leave the ledger out, or give bf.Ledger()."
         raise ArgumentError("ledger", "':memory:' would be a file of that name", fix=fix)
-    return where if is_in_memory(where) else os.path.abspath(where)
+    if is_in_memory(where):
+        return where
+    fakes, file = _FAKES.get(), os.path.abspath(where)
+    if fakes is None:
+        return file
+    return fakes.get(file) or fakes.setdefault(file, memory())
+
+
+@contextmanager
+def fake_files() -> Iterator[dict[str, str]]:
+    """Keep ledgers of any path in memory while a block runs, and give where each is; for tests."""
+    fakes: dict[str, str] = {}
+    token = _FAKES.set(fakes)
+    try:
+        yield fakes
+    finally:
+        _FAKES.reset(token)
 
 
 def is_in_memory(location: str) -> bool:
@@ -105,6 +122,7 @@ def scrub(location: str) -> None:
         close(location)  # which removes the journal
 
 
+_FAKES: ContextVar[dict[str, str] | None] = ContextVar("fakes", default=None)  # locations in memory by path
 _LOCK = threading.RLock()  # one thread at a time uses SQLite, and none does while the process forks
 _OPEN: dict[str, tuple[sqlite3.Connection, tuple[int, int] | None]] = {}  # location: connection, identity
 _FIX = "  fix: check that the path leads to a ledger, or to no file in a directory that can be written."

@@ -34,7 +34,6 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.export import files_of
 from pandas_blowfish.kernel.measure import require_drawable
-from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call import parse_call
@@ -165,8 +164,6 @@ def _planned(
     ask.call.require_rows(planner.rows)
     plan: Plan = ask.call.on(planner)
     require_drawable(plan)
-    if ask.call.verb == "kmeans":
-        require_clusters()
     outputs.require_room(plan, ask.out)
     name, dataset = ask.name or (None if job.unnamed else _own_name(plan)), job.dataset
     asked = _query(plan)

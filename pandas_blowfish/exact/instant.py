@@ -79,11 +79,11 @@ def _is_written(value: object) -> bool:
 
 def _localize(stamp: pd.Timestamp, tz: str) -> pd.Timestamp:
     """Return a clock's reading as an instant of a time zone, refusing what it shows twice or never."""
-    try:
-        return stamp.tz_localize(tz, ambiguous="raise", nonexistent="raise")
-    except ValueError:
+    found = stamp.tz_localize(tz, ambiguous="NaT", nonexistent="NaT")
+    if found is pd.NaT:
         problem = f"{str(stamp)!r} is shown twice, or never, by clocks in {tz}"
-        raise ArgumentError("datetime", problem, fix="write its offset: '... 02:30+01:00'.") from None
+        raise ArgumentError("datetime", problem, fix="write its offset: '... 02:30+01:00'.")
+    return found
 
 
 def zone_of(value: object) -> str | None:

@@ -224,6 +224,10 @@ class _ConditionReader(TextReader):
             raise self.refuse(node, f"{column} does not hold text", "compare it with constants")
         if not texts or not all(isinstance(each, str) for each in texts):
             raise self.refuse(node, f"{method} takes text", f"write {_EXAMPLES[method]}")
+        if attribute.other:  # some of the values that fall there may start so, and others not
+            raise self.refuse(
+                node, f"{column} has a cell for values that are not listed", "list values: isin"
+            )
         found = np.array([getattr(str(each), method)(texts) for each in attribute.values], dtype=bool)
         if not found.any():
             word = "starts" if method == "startswith" else "ends"

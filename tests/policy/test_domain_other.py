@@ -8,8 +8,15 @@ import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentTypeError, AttachedPolicyError, SchemaError, SecretError
+from pandas_blowfish.errors import (
+    ArgumentTypeError,
+    AttachedPolicyError,
+    ExpressionError,
+    SchemaError,
+    SecretError,
+)
 from pandas_blowfish.policy.domain import Domain, from_dict, integers, to_dict
+from pandas_blowfish.policy.expression import parse
 from pandas_blowfish.policy.graph.edges import edges_of
 from pandas_blowfish.policy.graph.secret_graph import Explicit
 from pandas_blowfish.policy.secret import build
@@ -177,3 +184,11 @@ def test_words_name_the_cell():
     assert _column().describe() == "'a', 'b', 'c', and 'rest' for every other value"
     assert hidden.distance({"x": "a"}, {"x": "rest"}) == 1
     assert shown.distance({"x": "a"}, {"x": "rest"}) == float("inf")
+
+
+def test_no_predicate_on_text_is_true_of_part_of_the_cell():
+    """Of the values that are not listed some may start so and others not: refused, a list is taken."""
+    column = from_dict("town", {"type": "string", "values": ["ab", "ac", "other"], "other": True})
+
+    with pytest.raises(ExpressionError, match="not listed"):
+        parse("town.startswith('a')", Domain((column,)), {})

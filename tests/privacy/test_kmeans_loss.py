@@ -64,7 +64,7 @@ def synopses(draw, found):
         parts = draw.choice([1, 2, 3, 4, 7])
         yield Soft.build(found.moves, space, setting.known, nodes, parts, epsilon)
     yield Adaptive.build(found.graph, space, halvings(draw, space.cells), epsilon, 0.0)
-    whole = Whole.build(found.moves, space, epsilon, 0.0)
+    whole = Whole.build(Setting(found.moves, space, epsilon), 0.0)
     yield from [] if whole is None else [whole]
     for strategy in ("auto", draw.choice(NAMES)):
         followed = question._counted(found.moves, epsilon, strategy)

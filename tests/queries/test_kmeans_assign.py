@@ -104,7 +104,9 @@ def test_groups_and_files(groups, bins, df, rows, tmp_path):
 
     found = centres.blowfish.assign(rows)
 
-    for labels, own in centres.groupby(level=groups, dropna=False, observed=True):
+    levels = groups if len(groups) > 1 else groups[0]
+    for labels, own in centres.groupby(level=levels, dropna=False, observed=True):
+        labels = labels if len(groups) > 1 else [labels]
         inside = np.ones(len(rows), dtype=bool)
         for name, label in zip(groups, labels, strict=True):
             inside &= rows[name].map(lambda value, label=label: _is(value, label)).to_numpy(dtype=bool)

@@ -1,5 +1,6 @@
 """where and groupby on data: what is public stays exact, what is not is noisy, names know the scope."""
 
+import itertools
 import random
 
 import numpy as np
@@ -87,9 +88,7 @@ def test_groups_are_outermost(df):
     chained = df.blowfish.groupby("region").groupby("sex").hist("age", epsilon=1)
 
     assert by.index.names == chained.index.names == ["region", "sex", "age"]
-    assert by.index.equals(
-        pd.MultiIndex.from_product([list("nsw"), list("FM"), range(10)], names=by.index.names)
-    )
+    assert by.index.tolist() == list(itertools.product("nsw", "FM", range(10)))
     totals = by["count"].groupby("region", observed=False).sum()
     assert totals.tolist() == pytest.approx(
         df["region"].value_counts().reindex(list("nsw"), fill_value=0).tolist()

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.centres import clusterer_form
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.clusters.synopsis import Stack, Synopsis
 from pandas_blowfish.plan.protocol import InRounds, Round
@@ -35,6 +36,7 @@ class Counted(InRounds, Synopsis):
         change: By how much an edge changes the finest counts: 0 only where all that may follow is exact.
         strategy: "auto", or the one that must follow.
         distortion: What is expected to be added, if there are as many rows as usual.
+        clusterer: Which k-means clusters what follows, where that decides what is measured.
 
     Proof note:
         Requires: every synopsis that `suited` returns loses at most what the count leaves of epsilon.
@@ -52,6 +54,7 @@ class Counted(InRounds, Synopsis):
     change: Fraction
     strategy: str
     distortion: float
+    clusterer: str
 
     name = "counted"
 
@@ -96,7 +99,7 @@ class Counted(InRounds, Synopsis):
     @property
     def form(self) -> dict[str, Any]:
         """Return how it was planned: the count determines the rest."""
-        return {"usual": self.usual, "strategy": self.strategy}
+        return {"usual": self.usual, "strategy": self.strategy, **clusterer_form(self.clusterer)}
 
     @property
     def grid(self) -> str:

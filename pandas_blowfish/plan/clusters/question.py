@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.plan.clusters.adaptive import Adaptive
+from pandas_blowfish.plan.clusters.centres import SKLEARN, find_clusterer
 from pandas_blowfish.plan.clusters.counted import SHARE, Counted
 from pandas_blowfish.plan.clusters.grid import GridCounts
 from pandas_blowfish.plan.clusters.sensitivity import MAX_TOTAL
@@ -39,11 +40,13 @@ class Clustering(Question):
         space: What is clustered.
         rows: How many rows there are, or are thought to be; None to count them first.
         usual: What a plan takes for their number then.
+        clusterer: Which k-means clusters them, where that decides what is measured.
     """
 
     space: Space
     rows: int | None
     usual: int = USUAL
+    clusterer: str = field(default_factory=find_clusterer)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,12 +76,14 @@ class Clustering(Question):
             yield from [each for each in found if each is not best]
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        clusterer = form.get("clusterer", SKLEARN)
         if "usual" in form:
-            counted = replace(self, usual=int(form["usual"]))._counted(policy, epsilon, form["strategy"])
+            then = replace(self, usual=int(form["usual"]), clusterer=clusterer)
+            counted = then._counted(policy, epsilon, form["strategy"])
             assert counted is not None
             return counted
         made: SynopsisBuilder = find_builder(STRATEGIES, strategy)
-        return made.reread(Setting(policy, self.space, epsilon), form)
+        return made.reread(Setting(policy, self.space, epsilon, clusterer=clusterer), form)
 
     def _counted(self, policy: Policy, epsilon: Fraction, strategy: str) -> Counted | None:
         """Return the count, and what follows it; None where nothing can."""
@@ -95,19 +100,20 @@ class Clustering(Question):
         if not usual:
             return None
         expected = min(each.distortion for each in usual)
-        whole = Whole.build(policy, self.space, left, 0.0)
+        whole = Whole.build(Setting(policy, self.space, left), 0.0)
         most = max(4 * math.ceil(MAX_TOTAL / left), 0 if whole is None else whole.largest)
         suited = lru_cache(maxsize=16)(partial(self._best, policy, left, strategy))
         cells = [np.arange(many) for many in self.space.cells]
         change = tally_sensitivity(graph, self.space.tally_bins(cells))
-        return Counted(self.space, count, suited, self.usual, most, change, strategy, expected)
+        said = (self.usual, most, change, strategy, expected, self.clusterer)
+        return Counted(self.space, count, suited, *said)
 
     def _best(self, policy: Policy, epsilon: Fraction, strategy: str, rows: int) -> Synopsis:
         return min(self._synopses(policy, epsilon, rows, strategy), key=lambda each: each.distortion)
 
     def _synopses(self, policy: Policy, epsilon: Fraction, rows: int, strategy: str) -> list[Synopsis]:
         """Return what can be measured for a number of rows, each as fine as suits it."""
-        setting, auto = Setting(policy, self.space, epsilon, rows), strategy == "auto"
+        setting, auto = Setting(policy, self.space, epsilon, rows, self.clusterer), strategy == "auto"
         wanted = STRATEGIES if auto else [find_builder(STRATEGIES, strategy)]
         found: list[Synopsis] = []
         for each in wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.clusters.centres import find_clusterer
 from pandas_blowfish.plan.clusters.resolution import EXACTLY, MAX_BINS, grid_bins
 from pandas_blowfish.plan.clusters.space import Space
 from pandas_blowfish.plan.lattice import Total
@@ -46,12 +47,14 @@ class Setting:
         space: What is clustered.
         epsilon: What may be lost.
         rows: How many rows there are, or are thought to be.
+        clusterer: Which k-means clusters it, where that decides what is measured.
     """
 
     policy: Policy
     space: Space
     epsilon: Fraction
     rows: int = 1
+    clusterer: str = field(default_factory=find_clusterer)
 
     @cached_property
     def graph(self) -> RecordGraph:

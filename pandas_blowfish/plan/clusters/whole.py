@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.clusters.centres import cluster_points, nearest
+from pandas_blowfish.plan.clusters.centres import SKLEARN, cluster_points, clusterer_form, nearest
 from pandas_blowfish.plan.clusters.known import Known
 from pandas_blowfish.plan.clusters.resolution import whole_excess
 from pandas_blowfish.plan.clusters.smooth import smooth_counts, split_middles
@@ -29,7 +29,6 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.sensitivity import Shifts, shifts
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.graph.records import RecordGraph
-from pandas_blowfish.policy.policy import Policy
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
@@ -95,6 +94,7 @@ class Whole(InRounds, Synopsis):
         moved: What one edge can do to one row's weights.
         exact: That all pieces' counts are exact.
         epsilon: What may be lost.
+        clusterer: Which k-means takes pieces together, as that decides what is measured.
 
     Proof note:
         Requires: `exact_parts` and `shifts` as their notes say; all pieces' counts are exact.
@@ -114,6 +114,7 @@ class Whole(InRounds, Synopsis):
     exact: ExactParts
     epsilon: Fraction
     distortion: float
+    clusterer: str = SKLEARN
 
     name = "whole"
     why_not = "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more"
@@ -123,7 +124,7 @@ class Whole(InRounds, Synopsis):
         """Yield the pieces that no edge leaves, if there are any."""
         del alone
         space = setting.space
-        whole = None if setting.policy.presence else cls.build(setting.policy, space, setting.epsilon, 0.0)
+        whole = None if setting.policy.presence else cls.build(setting, 0.0)
         if whole is not None:
             parts = setting.group_rows / max(whole.enough, 1.0)
             expected = whole_excess(np.array(whole.pieces), space.spans, space.k, parts)
@@ -132,13 +133,18 @@ class Whole(InRounds, Synopsis):
     @classmethod
     def reread(cls, setting: Setting, form: Mapping[str, Any]) -> Synopsis:
         del form
-        found = cls.build(setting.policy, setting.space, setting.epsilon, math.nan)
+        found = cls.build(setting, math.nan)
         assert found is not None
         return found
 
+    @property
+    def form(self) -> dict[str, Any]:
+        return clusterer_form(self.clusterer)
+
     @classmethod
-    def build(cls, policy: Policy, space: Space, epsilon: Fraction, distortion: float) -> Whole | None:
+    def build(cls, setting: Setting, distortion: float) -> Whole | None:
         """Return the pieces that no edge of the policy leaves; None where there are none, or too many."""
+        policy, space = setting.policy, setting.space
         marks = tuple(find_pieces(policy, space))
         tally = space.tally_bins(marks)
         if tally.size > MAX_PIECES or tally.size // space.lots < space.k:
@@ -149,7 +155,7 @@ class Whole(InRounds, Synopsis):
         lattices = tuple(lattice(each, extremes(each)) for each in space.attributes)
         nothing = Tally((), 0)
         moved = shifts(policy, nothing, [Total(nothing, each) for each in lattices])
-        return cls(space, marks, lattices, moved, exact, epsilon, distortion)
+        return cls(space, marks, lattices, moved, exact, setting.epsilon, distortion, setting.clusterer)
 
     @property
     def pieces(self) -> tuple[int, ...]:
@@ -238,7 +244,8 @@ class Whole(InRounds, Synopsis):
                 label = np.zeros(len(own), dtype=np.int64)
                 label[held] = np.arange(len(held))
             else:
-                label = cluster_points(points, own.astype(np.float64), min(wanted, MAX_PARTS))[1]
+                many = min(wanted, MAX_PARTS)
+                label = cluster_points(points, own.astype(np.float64), many, self.clusterer)[1]
             found.append(label + first)
             first += int(label.max()) + 1
         return np.concatenate(found)
@@ -276,7 +283,7 @@ class Whole(InRounds, Synopsis):
         left, found = (away - far) * rows, []
         for own, (places, weights, _), label in zip(by_group, halves, parts, strict=True):
             moved = np.clip(places + far[label], low, high)
-            centres, of = cluster_points(moved, weights, space.k)
+            centres, of = cluster_points(moved, weights, space.k, self.clusterer)
             share = np.zeros((space.k, step.many))
             np.add.at(share, (of, label), weights)
             many = np.maximum(share.sum(axis=1), 1.0)[:, None]

@@ -288,11 +288,11 @@ def _count(classes: Ints) -> int:
 
 
 def matrix(pairs: Ints, size: int) -> object:
-    """Return pairs as a sparse adjacency matrix."""
+    """Return pairs as a sparse adjacency matrix, whose indices searches of older scipy read too."""
     from scipy.sparse import coo_array
 
-    ones = np.ones(len(pairs), dtype=np.int8)
-    return coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(size, size)).tocsr()
+    ones, ends = np.ones(len(pairs), dtype=np.int8), pairs.astype(np.int32 if size < 2**31 else np.int64)
+    return coo_array((ones, (ends[:, 0], ends[:, 1])), shape=(size, size)).tocsr()
 
 
 def connect(pairs: Ints, size: int) -> Ints:

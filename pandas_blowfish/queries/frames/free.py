@@ -340,6 +340,8 @@ def _end(lines: Lines, value: Any) -> int:
 
 def _near(ends: pd.Index[Any], value: Any) -> list[int]:
     """Return the places of the two ends around a value, or the first and the last."""
+    if np.ndim(value):
+        return [0, len(ends) - 1]
     try:
         place = int(ends.searchsorted(value))
     except (TypeError, ValueError, pd.errors.InvalidIndexError):

@@ -8,6 +8,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.clusters.space import find_pieces
+from pandas_blowfish.plan.clusters.synopsis import Setting
 from pandas_blowfish.plan.clusters.whole import PartSums, Whole
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -25,7 +26,7 @@ def wholes(make_clusters, seeds):
     for seed in seeds:
         draw = random.Random(seed)
         found = make_clusters(draw)
-        whole = Whole.build(found.moves, found.space, Fraction(2, 3), 0.0)
+        whole = Whole.build(Setting(found.moves, found.space, Fraction(2, 3)), 0.0)
         if whole is not None:
             yield draw, found, whole
 
@@ -87,7 +88,7 @@ def test_where_there_are_no_pieces():
 
     def built(policy, where=None):
         planner = policy.plan.where(where) if where else policy.plan
-        return Whole.build(policy, planner.kmeans("x", 2, rows=10).asked[0].space, Fraction(1), 0.0)
+        return Whole.build(Setting(policy, planner.kmeans("x", 2, rows=10).asked[0].space, Fraction(1)), 0.0)
 
     missing = Domain((integers("x", 0, 15, nullable=True),))
 
@@ -110,7 +111,7 @@ def test_groups_that_rows_can_change():
         policy = bf.Policy(domain, secrets={"x": GROUPS, "g": secret})
         space = policy.plan.groupby("g").kmeans("x", 2, rows=10).asked[0].space
 
-        assert (Whole.build(policy, space, Fraction(1), 0.0) is not None) == exact
+        assert (Whole.build(Setting(policy, space, Fraction(1)), 0.0) is not None) == exact
 
 
 def test_scales_of_groups_of_four():

@@ -87,7 +87,7 @@ def test_grouped_releases_answer_by_group(df):
     found = cum.blowfish.range([(0, 10), (10, None)])
 
     assert found.index.names == ["sex", "pay"]
-    assert found["count"].groupby(level="sex").sum().tolist() == pytest.approx([104, 104])
+    assert found["count"].groupby(level="sex", observed=True).sum().tolist() == pytest.approx([104, 104])
     assert cum.blowfish.quantile([0.5]).index.names == ["sex", "q"]
 
 
@@ -316,7 +316,7 @@ def test_derived_answers_are_asked_again(df, verb):
     last = release.blowfish.cumhist()["unshaped"].to_numpy().reshape(2, -1)[:, [9, 19, 29, 40]]
     assert summed["unshaped"].to_numpy() == pytest.approx(last.ravel())
     assert list(summed.columns) == ["count", "std", "cdf", "unshaped"]
-    assert (summed["count"].groupby(level=0).diff().fillna(0) >= 0).all()
+    assert (summed["count"].groupby(level=0, observed=True).diff().fillna(0) >= 0).all()
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "xlsx"])
