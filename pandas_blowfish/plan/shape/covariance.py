@@ -1,7 +1,8 @@
-"""How errors of the counts along lines go together, as plain data: the exact error of any range of a release.
+"""How errors of the counts along lines go together, as plain data: the exact error of any sum of a release.
 
 A receipt holds what a strategy's `covariance` describes: what was measured, with which scales, and what is
-exact. `range_variances` reads it. Never sees rows. Lists are written as runs, [value, how often].
+exact. `range_variances` and `sum_variances` read it. Never sees rows. Lists are written as runs, [value, how
+often].
 """
 
 from __future__ import annotations
@@ -144,8 +145,74 @@ def range_variances(record: Mapping[str, Any], lines: int, size: int, starts: In
     """
     places = _places(record, size)
     low, high = places[starts], places[stops]
-    found = _READERS[record["of"]](record, lines, low, high)
+    found = _times(record) * _READERS[record["of"]](record, lines, low, high)
     return np.broadcast_to(found, (lines, len(starts)))
+
+
+def sum_variances(record: Mapping[str, Any], lines: int, size: int, weights: Floats) -> Floats:
+    """Return the variances of weighted sums of released cells, lines x sums.
+
+    Args:
+        record: As for `range_variances`.
+        lines: How many lines the release has.
+        size: How many cells each has, a missing one not counted.
+        weights: Sums x cells, the same for every line.
+
+    Proof note:
+        Requires: the record of a release whose unshaped estimates are asked.
+        Ensures:  exact variances; of estimates that also agree with public facts, at least theirs.
+        Because:  of single counts the variances add up, less what exact totals take away; of sums under
+                  the edges of a forest a count is its own sum less those of its children, so an edge counts
+                  by the difference of its two weights; of runs `Spread.weigh_lines` has the note.
+        Checked:  tests/plan/shape/test_covariance.py::test_weighted_sums_equal_dense_covariances
+    """
+    places = _places(record, size)
+    each = np.repeat(weights.astype(np.float64), np.diff(places), axis=1)
+    found = _WEIGHERS[record["of"]](record, lines, int(places[0]), each)
+    return np.broadcast_to(_times(record) * np.maximum(found, 0.0), (lines, len(weights)))
+
+
+def _times(record: Mapping[str, Any]) -> float:
+    """Return of how many equal parts each count is the sum."""
+    times = float(record.get("times", 1))
+    if not 0 < times < MAX_CELLS:
+        raise ValueError("no number of parts")
+    return times
+
+
+def _laid(first: int, each: Floats, size: int) -> Floats:
+    """Return weights by atom of a whole line, 0 outside of what is asked."""
+    found = np.zeros((len(each), size))
+    found[:, first : first + each.shape[1]] = each
+    return found
+
+
+def _cell_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    own = row_variances([Fraction(record["scales"][0])])[0]
+    codes = _read_codes(record)
+    many, by_line = np.bincount(codes[codes >= 0]), codes.reshape(lines, -1)
+    weights = _laid(first, each, by_line.shape[1])
+    found = (weights**2 @ (by_line != ALONE).T.astype(np.float64)).T
+    for number, line in enumerate(by_line):
+        inside = line >= 0
+        totals, of = np.unique(line[inside], return_inverse=True)
+        for place, weight in enumerate(weights[:, inside]):
+            sums = np.bincount(of, weight, len(totals))
+            found[number, place] -= (sums**2 / many[totals]).sum()
+    return np.asarray(own * found)
+
+
+def _run_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    spread = _read_runs(record, lines)
+    return spread.weigh_lines(_laid(first, each, spread.nest.size))
+
+
+def _tree_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    parent, own, tops = _read_tree(record, lines)
+    weights = _laid(first, each, len(parent))
+    inner = parent != np.arange(len(parent))
+    over = (weights - weights[:, parent])[:, inner] ** 2 @ own[inner]
+    return np.asarray(over + tops @ (weights**2).T)
 
 
 def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
@@ -163,6 +230,11 @@ def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
 
 
 def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    return _read_runs(record, lines).by_line(low, high)
+
+
+def _read_runs(record: Mapping[str, Any], lines: int) -> Spread:
+    """Return how estimates on the nest that a record describes vary."""
     sizes = from_runs(record["sizes"])
     ends = np.cumsum(sizes)
     codes = _read_codes(record, lines * len(sizes))
@@ -175,21 +247,28 @@ def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) ->
     if len(record["layout"]["branching"]) > MAX_BRANCHINGS:
         raise ValueError("too many branchings")
     nest = Nest(line, Layout.from_dict(record["layout"]))
-    return Spread(nest, row_variances([Fraction(scale) for scale in record["scales"]])).by_line(low, high)
+    return Spread(nest, row_variances([Fraction(scale) for scale in record["scales"]]))
 
 
 def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    up = from_runs(record["parents"])
-    size = len(up)
-    parent, codes = np.arange(size) - up, from_runs(record["codes"], size)
-    own = np.append(row_variances([Fraction(scale) for scale in record["scales"]]), 0.0)[codes]
-    inner, roots = np.flatnonzero(up != 0), np.flatnonzero(up == 0)
-    tops = np.zeros((lines, size + 1))
-    tops[:, 1 + roots] = from_runs(record["roots"], lines * len(roots)).reshape(lines, -1)
-    sums = np.cumsum(tops, axis=1)
+    parent, own, tops = _read_tree(record, lines)
+    inner, size = np.flatnonzero(parent != np.arange(len(parent))), len(parent)
+    sums = np.cumsum(np.pad(tops, ((0, 0), (1, 0))), axis=1)
     over = Crossing(inner, parent[inner], own[inner], size).variances(low, high)
     found = over + sums[:, high] - sums[:, low]
     return np.where(found > 1e-9 * max(float(own.max()), float(tops.max())), found, 0.0)
 
 
+def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:
+    """Return each atom's parent, its sum's variance, and those of the totals at roots, lines x atoms."""
+    up = from_runs(record["parents"])
+    size = len(up)
+    parent, codes = np.arange(size) - up, from_runs(record["codes"], size)
+    own = np.append(row_variances([Fraction(scale) for scale in record["scales"]]), 0.0)[codes]
+    roots, tops = np.flatnonzero(up == 0), np.zeros((lines, size))
+    tops[:, roots] = from_runs(record["roots"], lines * len(roots)).reshape(lines, -1)
+    return parent, own, tops
+
+
 _READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges}
+_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums}

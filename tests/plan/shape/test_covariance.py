@@ -8,7 +8,13 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.plan.shape import covariance
-from pandas_blowfish.plan.shape.covariance import from_runs, range_variances, regroup, to_runs
+from pandas_blowfish.plan.shape.covariance import (
+    from_runs,
+    range_variances,
+    regroup,
+    sum_variances,
+    to_runs,
+)
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SIZE = 13
@@ -71,6 +77,38 @@ def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
             low, high = np.triu_indices(4)
             fine = range_variances(record, len(wanted), SIZE, ends[low], ends[high + 1])
             assert range_variances(coarse, len(wanted), 4, low, high + 1) == pytest.approx(fine)
+            tried.add(record["of"])
+
+    assert len(tried) > 1
+
+
+@pytest.mark.parametrize("scope", ["", "where groupby"])
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("promise", PROMISES)
+def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dense_algebra):
+    """For every strategy, of weights of both signs, and after cells were put together."""
+    weights = np.concatenate([np.random.default_rng(5).integers(-3, 4, (6, SIZE)), [np.arange(SIZE)]])
+    tried = set()
+    for verb in ("hist", "cumhist"):
+        for strategy in STRATEGIES:
+            try:
+                plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
+            except BlowfishError:
+                continue
+            record = json.loads(json.dumps(plan.measurement.covariance))
+            cells = _ranges(plan, np.arange(SIZE), np.arange(SIZE) + 1, scope).astype(float)
+            rows = np.einsum("sc,lcd->lsd", weights, cells).reshape(-1, plan.domain.size)
+            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            slow = np.square(dense.estimator) @ dense.noise
+
+            found = sum_variances(record, len(cells), SIZE, weights)
+
+            assert found.ravel() == pytest.approx(slow, rel=1e-6, abs=1e-6)
+            ends = np.array([1, 4, 5, 9, 13])
+            coarse = sum_variances(regroup(record, ends, SIZE), len(cells), 4, weights[:, :4])
+            fine = np.repeat(weights[:, :4], np.diff(ends), axis=1)
+            fine = np.concatenate([np.zeros((len(fine), 1)), fine], axis=1)
+            assert coarse == pytest.approx(sum_variances(record, len(cells), SIZE, fine))
             tried.add(record["of"])
 
     assert len(tried) > 1
