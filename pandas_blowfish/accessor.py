@@ -41,7 +41,7 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames import free
+from pandas_blowfish.queries.frames import free, free_averages
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
 from pandas_blowfish.queries.frames.kept import find_answer
@@ -353,6 +353,44 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free.range_again(self._frame, bounds)
 
+    @_free
+    def median(self, *, interpolation: Inside = "linear") -> pd.DataFrame:
+        """Return the median of a released `cumhist` or `hist`, by group, free.
+
+        Args:
+            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
+        """
+        return free_averages.median_again(self._frame, interpolation)
+
+    @_free
+    def mean(self) -> pd.DataFrame:
+        """Return the mean of the last column of a released `cumhist` or `hist`, by group, free.
+
+        Counts are read at the middles of their cells; `std` is about the noise, and `interval()` also allows
+        for values that lie elsewhere in their cells. Missing values are left out.
+        """
+        return free_averages.mean_again(self._frame)
+
+    @_free
+    def var(self, *, ddof: int = 1) -> pd.DataFrame:
+        """Return the variance of the last column of a released `cumhist` or `hist`, by group, free.
+
+        Args:
+            ddof: Taken off the number of rows that it is divided by: 1, as in pandas, or 0.
+        """
+        return free_averages.var_again(self._frame, ddof)
+
+    @_free
+    def std(self, *, ddof: int = 1) -> pd.DataFrame:
+        """Return the standard deviation of the last column of a released `cumhist` or `hist`, free.
+
+        `value` is the deviation of the values, `std` how wrong that is.
+
+        Args:
+            ddof: Taken off the number of rows, as in `var`.
+        """
+        return free_averages.std_again(self._frame, ddof)
+
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
 
@@ -416,6 +454,7 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     cumhist = _either(Protected.cumhist, ReleasedFrame.cumhist)
     quantile = _either(Protected.quantile, ReleasedFrame.quantile)
     range = _either(Protected.range, ReleasedFrame.range)
+    mean = _either(Protected.mean, ReleasedFrame.mean)
 
 
 def of(frame: pd.DataFrame) -> AnyFrame:

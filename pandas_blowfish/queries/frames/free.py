@@ -35,6 +35,7 @@ class Lines:
         positions: Unshaped cumulative counts, lines x (cells + 1).
         shown: The same of the counts as released.
         spread: The standard error of each position.
+        cell_errors: Those of the answers as released: of single counts, or of cumulative ones.
         cells: The index of one line.
         groups: The index of the lines, None for a single one.
         facts: Those of its receipt.
@@ -44,6 +45,7 @@ class Lines:
     positions: Floats
     shown: Floats
     spread: Floats
+    cell_errors: Floats
     cells: pd.Index[Any]
     groups: pd.Index[Any] | None
     facts: Facts
@@ -106,7 +108,7 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
         _from_start(each if summed else np.cumsum(each, axis=1)) for each in (unshaped, count)
     )
     spread = _from_start(std if summed else _added(facts, std))
-    lines = Lines(positions, shown, spread, cells, groups, facts, summed)
+    lines = Lines(positions, shown, spread, std, cells, groups, facts, summed)
     if summed or not lines.is_exact:
         return lines
     ends = np.arange(len(cells) + 1)
