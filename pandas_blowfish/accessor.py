@@ -41,7 +41,7 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames import free, free_averages
+from pandas_blowfish.queries.frames import free, free_averages, free_tables
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
 from pandas_blowfish.queries.frames.kept import find_answer
@@ -302,7 +302,9 @@ def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFra
 class ReleasedFrame(BlowfishAccessor):
     """`df.blowfish` of a released frame: its receipt, its errors, and more questions, free.
 
-    A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile` and `range`; a `kmeans` assigns rows.
+    A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile`, `range`, `median`, `mean`, `var`, `std`,
+    `value_counts`, `top` and `mode`; one of several columns, or a `marginal`, also `marginal`; a `kmeans`
+    assigns rows.
     """
 
     _kind = "release"
@@ -391,6 +393,52 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free_averages.std_again(self._frame, ddof)
 
+    @_free
+    def value_counts(
+        self, *, normalize: bool = False, sort: bool = True, ascending: bool = False, dropna: bool = True
+    ) -> pd.DataFrame:
+        """Return the counts of a released `hist`, `cumhist` or `marginal`, the largest first, free.
+
+        Args:
+            normalize: True for shares of each group's own total, in a column `proportion`.
+            sort: False for the values in the order of the release.
+            ascending: True for the smallest first.
+            dropna: False to list missing values too.
+        """
+        flags: dict[str, Any] = {"sort": sort, "ascending": ascending, "dropna": dropna}
+        return free_tables.value_counts_again(self._frame, normalize=normalize, **flags)
+
+    @_free
+    def top(self, k: int) -> pd.DataFrame:
+        """Return the k values with the largest noisy counts of a released `hist` or `marginal`, free.
+
+        They are picked by their noisy counts, so these are more often too large than too small: an interval
+        holds the count of a value that was chosen beforehand.
+
+        Args:
+            k: How many, in each group.
+
+        Returns:
+            As `value_counts`, cut to k rows per group: by value, `count`, `std` (and `unshaped`).
+        """
+        return free_tables.top_again(self._frame, k)
+
+    @_free
+    def mode(self) -> pd.DataFrame:
+        """Return the value with the largest noisy count, in each group, as `top(1)` does, free."""
+        return free_tables.top_again(self._frame, 1, "mode")
+
+    @_free
+    def marginal(self, columns: Columns) -> pd.DataFrame:
+        """Return the table of some columns of a released `marginal`, or `hist` of several, free.
+
+        It is a release again: of one ordered column it answers `quantile`, `mean`, ... too.
+
+        Args:
+            columns: A name, or a list of them; groups stay outermost.
+        """
+        return free_tables.marginal_again(self._frame, columns)
+
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
 
@@ -455,6 +503,7 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     quantile = _either(Protected.quantile, ReleasedFrame.quantile)
     range = _either(Protected.range, ReleasedFrame.range)
     mean = _either(Protected.mean, ReleasedFrame.mean)
+    marginal = _either(Protected.marginal, ReleasedFrame.marginal)
 
 
 def of(frame: pd.DataFrame) -> AnyFrame:

@@ -202,6 +202,7 @@ ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # rena
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds"),
+    *("table_answers", "share_levels", "share_totals", "synopsis"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -222,7 +223,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),
     **dict.fromkeys(("lowest_shift", "highest_shift", "largest_answer"), (_number, "a finite number")),
     **dict.fromkeys(
-        ("answers", "record_moves", "rows", "max_rows", "entry"), (_whole, "a whole number of at least 0")
+        ("answers", "table_answers", "record_moves", "rows", "max_rows", "entry"),
+        (_whole, "a whole number of at least 0"),
     ),
     **dict.fromkeys(
         ("columns", "groupby", "coordinates", "total_columns", "facts"), (_list(_text), "a list of texts")
@@ -244,6 +246,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
     "cell_bounds": (_texts, "numbers by label, as text"),
+    "share_totals": (_texts, "numbers by label, as text"),
+    "share_levels": (_list(_text), "a list of texts"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

@@ -57,6 +57,7 @@ def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> Tables:
     frames = Tables()
     for number, (key, places) in enumerate(zip(_keys(plan, asked), asked.asked, strict=True)):
         record = {**facts, "table": [asked.domain.columns[place] for place in places]}
+        record["table_answers"] = len(split["count"][number])
         columns = {name: parts[number] for name, parts in split.items()}
         frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames

@@ -7,6 +7,7 @@ often].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,102 @@ def _places(record: Mapping[str, Any], size: int) -> Ints:
         return np.arange(size + 1)
     steps = from_runs(record["steps"])[:size]  # without a missing cell, if there is one
     return int(record.get("first", 0)) + np.append(0, np.cumsum(steps))
+
+
+def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence[int]) -> Floats:
+    """Return the variances of the counts of some of a table's columns, or upper bounds of them.
+
+    Args:
+        record: What describes the table, whose last column is the axis of its lines.
+        shape: How many cells each column has.
+        kept: The columns that are kept, by their place, in rising order.
+
+    Proof note:
+        Requires: as `range_variances`.
+        Ensures:  at least the variance of each sum of cells over the columns that are left out; exactly that
+                  of single counts, and where no total is shared by several lines.
+        Because:  of single counts, variances add up, less what exact totals take away. Lines are independent
+                  but for shared totals, and what is known of these makes no estimate vary more.
+        Checked:  tests/plan/shape/test_covariance.py::test_tables_equal_dense_covariances
+    """
+    size, lines = shape[-1], math.prod(shape[:-1])
+    out, last = tuple(n for n in range(len(shape)) if n not in kept), len(shape) - 1 in kept
+    codes = _read_codes(record) if "exact" in record else None
+    if record["of"] == "cells" and codes is not None and "steps" not in record and len(codes) == lines * size:
+        return _times(record) * _cell_tables(record, codes, _kept_cells(shape, kept))
+    if codes is not None:
+        record = {**record, "exact": [[code, 1] for code in np.where(codes >= 0, -1, codes).tolist()]}
+    ends = np.arange(size if last else 1)
+    each = range_variances(record, lines, size, ends, ends + 1 if last else np.array([size]))
+    return np.asarray(each.reshape(*shape[:-1], len(ends)).sum(axis=out).ravel())
+
+
+def _cell_tables(record: Mapping[str, Any], codes: Ints, of: Ints) -> Floats:
+    """Return the variances of sums of single counts, by the number of the sum that each counts in."""
+    inside, many, own = codes >= 0, np.bincount(codes[codes >= 0]), Fraction(record["scales"][0])
+    found = np.bincount(of, codes != ALONE)
+    pairs, often = np.unique(of[inside] * max(len(many), 1) + codes[inside], return_counts=True)
+    place, total = np.divmod(pairs, max(len(many), 1))
+    found = found - np.bincount(place, often**2 / many[total], len(found))
+    return np.asarray(row_variances([own])[0] * np.where(found > 1e-9, found, 0.0))
+
+
+def _kept_cells(shape: Sequence[int], kept: Sequence[int]) -> Ints:
+    """Return for each cell of a table the cell of some of its columns that it is counted in."""
+    codes = np.unravel_index(np.arange(math.prod(shape)), shape)
+    own = tuple(codes[n] for n in kept)
+    return np.asarray(np.ravel_multi_index(own, [shape[n] for n in kept]), dtype=np.int64)
+
+
+def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence[int]) -> Record | None:
+    """Return what describes the counts of some of a table's columns; None where that is not so simple.
+
+    Args:
+        record: What describes the table, whose last column is the axis of its lines.
+        shape: How many cells each column has.
+        kept: The columns that are kept, by their place, in rising order.
+
+    Proof note:
+        Requires: as `range_variances`.
+        Ensures:  a record whose variances are those of the sums over the columns left out.
+        Because:  where all that is summed up has the same scales, and the same totals in each place
+                  (`_merge`), m of them vary as one does, m times, and a total that m parts of each place
+                  share is a total of the sums, with m times the variance.
+        Checked:  tests/plan/shape/test_covariance.py::test_tables_equal_dense_covariances
+    """
+    last, single = len(shape) - 1, record["of"] == "cells"
+    if "exact" not in record or not (single or last in kept) or ("steps" in record and single):
+        return None
+    codes = _read_codes(record)
+    parts = len(codes) // math.prod(shape[:-1])
+    if single and parts != shape[-1]:
+        return None
+    merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
+    if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
+        return None
+    times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
+    return _complete({**record, "exact": to_runs(merged), "times": times})
+
+
+def _repeats(codes: Ints) -> bool:
+    """Return whether some line has a total twice."""
+    return any(len(np.unique(line[line >= 0])) < (line >= 0).sum() for line in codes)
+
+
+def _merge(codes: Ints, of: Ints) -> Ints | None:
+    """Return the codes of sums of parts: None unless parts of each sum have totals as those of its peers.
+
+    Sums with the same totals, each as often, are peers; no total may count in others than these.
+    """
+    order = np.lexsort((codes, of))
+    rows = codes[order].reshape(int(of.max()) + 1, -1)
+    kinds, number = np.unique(rows, axis=0, return_inverse=True)
+    single = (kinds.min(axis=1) >= 0) | (kinds.min(axis=1) == kinds.max(axis=1))
+    own = [np.unique(kind[kind >= 0]) for kind in kinds]
+    listed = np.concatenate(own) if own else codes[:0]
+    if not single.all() or len(np.unique(listed)) != len(listed):
+        return None
+    return np.where(kinds[:, 0] >= 0, np.arange(len(kinds)), kinds[:, 0])[number.reshape(-1)]
 
 
 def range_variances(record: Mapping[str, Any], lines: int, size: int, starts: Ints, stops: Ints) -> Floats:

@@ -182,9 +182,11 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
     terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
-    if plan.query["verb"] not in ("hist", "cumhist"):
+    if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance
+    if plan.query["verb"] == "marginal" and plan.measurement.scales.codes.size < len(plan.index):
+        return terms  # cells that the filter passes, which the index lists among all
     return terms if covariance is None else {**terms, "covariance": covariance}
 
 

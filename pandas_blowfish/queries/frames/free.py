@@ -79,9 +79,11 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
 
 def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     facts = facts_of(release)
-    if facts.get("verb") not in ("hist", "cumhist"):
+    if facts.get("verb") not in ("hist", "cumhist", "marginal"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")
-    if len(release) != facts.get("answers") or not {"count", "std"} <= set(release.columns):
+    if len(release) != facts.get("table_answers", facts.get("answers")) or not {"count", "std"} <= set(
+        release.columns
+    ):
         raise FrameError("rows or columns are not as they were released", fix="ask the release itself.")
     index = release.index
     cells: pd.Index[Any] = index.levels[-1] if isinstance(index, pd.MultiIndex) else index
@@ -123,7 +125,7 @@ def _from_start(each: Floats) -> Floats:
 def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: Facts) -> None:
     """Refuse a release whose rows are in another order, or carry other labels."""
     names = list(index.names)
-    same = names == facts["columns"][: len(names)] and not bool(cells.duplicated().any())
+    same = names == facts.get("table", facts["columns"][: len(names)]) and not bool(cells.duplicated().any())
     if isinstance(index, pd.MultiIndex) and same:
         *outer, last = (np.asarray(codes).reshape(-1, size) for codes in index.codes)
         same = bool((last == last[:1]).all()) and all(bool((each == each[:, :1]).all()) for each in outer)

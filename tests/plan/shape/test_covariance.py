@@ -10,9 +10,11 @@ from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.plan.shape import covariance
 from pandas_blowfish.plan.shape.covariance import (
     from_runs,
+    keep_columns,
     range_variances,
     regroup,
     sum_variances,
+    table_variances,
     to_runs,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -112,6 +114,44 @@ def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dens
             tried.add(record["of"])
 
     assert len(tried) > 1
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_tables_equal_dense_covariances(promise, by_dense_algebra):
+    """Of one column of a table: at least the true variances, exactly these of single counts; and again."""
+    shape, tried = (3, SIZE), set()
+    starts, stops = np.triu_indices(SIZE)
+    for strategy in STRATEGIES:
+        try:
+            plan = _asked(promise, False, "").hist(["g", "x"], epsilon="1/2", strategy=strategy)
+        except BlowfishError:
+            continue
+        record = json.loads(json.dumps(plan.measurement.covariance))
+        if record is None:
+            continue
+        for kept, axis in (((0,), 1), ((1,), 0)):
+            cells = np.eye(plan.domain.size).reshape(*shape, -1).sum(axis=axis)
+            if kept == (1,):
+                cells = np.stack([cells[a:b].sum(axis=0) for a, b in zip(starts, stops + 1, strict=True)])
+            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), cells)
+            slow = np.square(dense.estimator) @ dense.noise
+            single = slow if kept == (0,) else slow[starts == stops]
+
+            found = table_variances(record, shape, kept)
+            again = keep_columns(record, shape, kept)
+
+            assert (found >= single * (1 - 1e-9) - 1e-9).all()
+            shared = "exact" not in record or any(code >= 0 for code, _ in record["exact"])
+            if record["of"] == "cells" or not shared:
+                assert found == pytest.approx(single, rel=1e-6, abs=1e-6)
+            if again is not None and kept == (1,):
+                ranges = range_variances(again, 1, SIZE, starts, stops + 1)
+                assert ranges.ravel() == pytest.approx(slow, rel=1e-6, abs=1e-6)
+                tried.add(record["of"])
+            elif again is not None:
+                assert sum_variances(again, 1, 3, np.eye(3)).ravel() == pytest.approx(slow, abs=1e-6)
+
+    assert tried
 
 
 @pytest.mark.parametrize("values", [[], [4], [1, 1, 2, 2, 2, 1], [0.5, 0.5, 0.25]])
