@@ -41,7 +41,7 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames import free, free_averages, free_tables
+from pandas_blowfish.queries.frames import free, free_averages, free_clusters, free_tables
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
 from pandas_blowfish.queries.frames.kept import find_answer
@@ -304,7 +304,7 @@ class ReleasedFrame(BlowfishAccessor):
 
     A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile`, `range`, `median`, `mean`, `var`, `std`,
     `value_counts`, `top` and `mode`; one of several columns, or a `marginal`, also `marginal`; a `kmeans`
-    assigns rows.
+    assigns rows, and answers `kmeans` with another k.
     """
 
     _kind = "release"
@@ -439,6 +439,18 @@ class ReleasedFrame(BlowfishAccessor):
         """
         return free_tables.marginal_again(self._frame, columns)
 
+    @_free
+    def kmeans(self, k: int) -> pd.DataFrame:
+        """Return another number of clusters, of what a released `kmeans` measured, free.
+
+        How fine it was measured was planned for the number that was released.
+
+        Args:
+            k: The number of clusters.
+        """
+        require_clusters()
+        return free_clusters.kmeans_again(self._frame, k)
+
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
 
@@ -504,6 +516,7 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     range = _either(Protected.range, ReleasedFrame.range)
     mean = _either(Protected.mean, ReleasedFrame.mean)
     marginal = _either(Protected.marginal, ReleasedFrame.marginal)
+    kmeans = _either(Protected.kmeans, ReleasedFrame.kmeans)
 
 
 def of(frame: pd.DataFrame) -> AnyFrame:

@@ -164,6 +164,15 @@ def _covariance(value: Any) -> bool:
     return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
 
 
+def _synopsis(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(_text(value.get(key)) for key in ("policy", "strategy"))
+    return named and _list(_integer)(value.get("values")) and isinstance(value.get("form"), Mapping)
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
@@ -246,6 +255,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
     "cell_bounds": (_texts, "numbers by label, as text"),
+    "synopsis": (_synopsis, "a record of values and how they were measured"),
     "share_totals": (_texts, "numbers by label, as text"),
     "share_levels": (_list(_text), "a list of texts"),
 }
