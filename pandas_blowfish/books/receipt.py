@@ -161,7 +161,11 @@ def _either(*of: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _covariance(value: Any) -> bool:
     named = isinstance(value, Mapping) and all(map(_text, value))
-    return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
+    return (
+        named
+        and _list(_scale)(value.get("scales"))
+        and value.get("of") in ("cells", "runs", "tree", "effects")
+    )
 
 
 def _synopsis(value: Any) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
     from pandas_blowfish.plan.tables.identity import Identity
+    from pandas_blowfish.plan.tables.residual import Residual
 
 Record = dict[str, Any]
 MAX_RUNS = 2_000  # in one list: longer ones are left out, and errors of ranges are bounds
@@ -86,6 +87,21 @@ def describe_tree(made: Tree) -> Record | None:
     return _complete({**found, "steps": _steps(made)})
 
 
+def describe_effects(made: Residual, places: tuple[int, ...]) -> Record | None:
+    """Return how errors of a table's counts go together where effects of its columns were measured."""
+    if made.question.condition is not None:
+        return None
+    own = set(places)
+    found = {each: spread for each, spread in made.effect_variances.items() if own >= set(each)}
+    effects = [[places.index(place) for place in each] for each in found]
+    shape = [made.question.sizes[place] for place in places]
+    groups = None if made.groups is None else [to_runs(made.groups[place]) for place in places]
+    if groups is not None and any(each is None for each in groups):
+        return None
+    record: Record = {"of": "effects", "scales": [], "shape": shape, "effects": effects}
+    return record | {"variances": list(found.values())} | ({"groups": groups} if groups else {})
+
+
 def _complete(record: Record) -> Record | None:
     return None if any(part is None for part in record.values()) else record
 
@@ -143,6 +159,10 @@ def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Seque
                   but for shared totals, and what is known of these makes no estimate vary more.
         Checked:  tests/plan/shape/test_covariance.py::test_tables_equal_dense_covariances
     """
+    if record["of"] == "effects":
+        return _effect_variances(
+            record, [np.eye(n) if p in kept else np.ones((1, n)) for p, n in enumerate(shape)]
+        )
     size, lines = shape[-1], math.prod(shape[:-1])
     out, last = tuple(n for n in range(len(shape)) if n not in kept), len(shape) - 1 in kept
     codes = _read_codes(record) if "exact" in record else None
@@ -188,6 +208,8 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
                   share is a total of the sums, with m times the variance.
         Checked:  tests/plan/shape/test_covariance.py::test_tables_equal_dense_covariances
     """
+    if record["of"] == "effects":
+        return _keep_effects(record, kept)
     last, single = len(shape) - 1, record["of"] == "cells"
     if "exact" not in record or not (single or last in kept) or ("steps" in record and single):
         return None
@@ -200,6 +222,70 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
     return _complete({**record, "exact": to_runs(merged), "times": times})
+
+
+def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:
+    """Return the record of some columns: effects of others add up to nothing over them."""
+    pairs = zip(record["effects"], record["variances"], strict=True)
+    own = [([list(kept).index(p) for p in each], spread) for each, spread in pairs if set(each) <= set(kept)]
+    found = {**record, "shape": [record["shape"][n] for n in kept], "effects": [each for each, _ in own]}
+    groups = {"groups": [record["groups"][n] for n in kept]} if "groups" in record else {}
+    return {**found, "variances": [spread for _, spread in own], **groups}
+
+
+def _effect_variances(record: Mapping[str, Any], weights: Sequence[Floats]) -> Floats:
+    """Return the variances of sums of cells whose weights are products, one factor per column.
+
+    Args:
+        record: As `describe_effects` returned it.
+        weights: For each column some factors, factors x cells; every combination of them is a sum.
+
+    Returns:
+        The variances of all combinations, the last column's factors changing fastest.
+
+    Proof note:
+        Requires: the record of a table of a release whose tables agree, unshaped, without a filter.
+        Ensures:  exact variances; of estimates that also agree with public facts, at least theirs.
+        Because:  errors of effects are independent, each a multiple of the projection on it: a product over
+                  columns, of w - mean for those of the effect and of the mean for others, less the part that
+                  totals of groups make exact. A product of weights has the product of their squared lengths.
+        Checked:  tests/plan/shape/test_covariance.py::test_effects_equal_dense_covariances
+    """
+    parts = []
+    for place, each in enumerate(weights):
+        size = int(record["shape"][place])
+        codes = (
+            from_runs(record["groups"][place], size) if "groups" in record else np.zeros(size, dtype=np.int64)
+        )
+        if each.shape[1] != size or codes.min(initial=0) < 0 or codes.max(initial=0) >= size:
+            raise ValueError("groups of another size")
+        inside = np.zeros((len(each), size))
+        np.add.at(inside.T, codes, each.T)
+        many = np.maximum(np.bincount(codes, minlength=size), 1)
+        total = each.sum(axis=1) ** 2 / size
+        parts.append(((each**2).sum(axis=1) - total, (inside**2 / many).sum(axis=1) - total, total / size))
+    found = np.zeros([len(each) for each in weights])
+    for effect, spread in zip(record["effects"], record["variances"], strict=True):
+        free, exact = np.ones(()), np.ones(())
+        for place, (own, known, rest) in enumerate(parts):
+            free = free[..., None] * (own if place in effect else rest)
+            exact = exact[..., None] * (known if place in effect else rest)
+        left = free - exact if "groups" in record else free
+        found += float(spread) * np.where(left > 1e-9 * free, left, 0.0)
+    return found.ravel()
+
+
+def _effect_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    cells = np.arange(record["shape"][-1])
+    return _effect_sums(record, lines, 0, ((low[:, None] <= cells) & (cells < high[:, None])).astype(float))
+
+
+def _effect_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    *outer, size = (int(many) for many in record["shape"])
+    if math.prod(outer) != lines:
+        raise ValueError("another number of lines")
+    weights = [*(np.eye(many) for many in outer), _laid(first, each, size)]
+    return _effect_variances(record, weights).reshape(lines, -1)
 
 
 def _repeats(codes: Ints) -> bool:
@@ -367,5 +453,5 @@ def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Flo
     return parent, own, tops
 
 
-_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges}
-_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums}
+_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "effects": _effect_ranges}
+_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "effects": _effect_sums}

@@ -188,8 +188,6 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
     if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance
-    if plan.query["verb"] == "marginal" and plan.measurement.scales.codes.size < len(plan.index):
-        return terms  # cells that the filter passes, which the index lists among all
     return terms if covariance is None else {**terms, "covariance": covariance}
 
 

@@ -154,6 +154,39 @@ def test_tables_equal_dense_covariances(promise, by_dense_algebra):
     assert tried
 
 
+@pytest.mark.parametrize("strategy", ["residual", "even"])
+@pytest.mark.parametrize("promise", PROMISES)
+def test_effects_equal_dense_covariances(promise, strategy, by_dense_algebra):
+    """Tables that share columns: ranges, weighted sums, fewer columns, and these described again."""
+    plan = _asked(promise, False, "").marginal([["g", "x"], ["x"]], epsilon="1/2", strategy=strategy)
+    places = plan.asked[plan.way].asked[0]
+    record = json.loads(json.dumps(plan.measurement.table_covariance(places)))
+    cells = np.eye(plan.domain.size).reshape(3, SIZE, -1)
+    starts, stops = np.triu_indices(SIZE)
+    weights = np.random.default_rng(7).integers(-3, 4, (5, SIZE)).astype(float)
+    ranges = ((starts[:, None] <= np.arange(SIZE)) & (np.arange(SIZE) <= stops[:, None])).astype(float)
+
+    def slow(rows):
+        dense = by_dense_algebra(
+            plan.matrix().toarray(), list(plan.scales), rows.reshape(-1, plan.domain.size)
+        )
+        return np.square(dense.estimator) @ dense.noise
+
+    def near(wanted):
+        return pytest.approx(wanted, rel=1e-6, abs=1e-6)
+
+    assert range_variances(record, 3, SIZE, starts, stops + 1).ravel() == near(
+        slow(np.einsum("sx,gxd->gsd", ranges, cells))
+    )
+    assert sum_variances(record, 3, SIZE, weights).ravel() == near(
+        slow(np.einsum("sx,gxd->gsd", weights, cells))
+    )
+    assert table_variances(record, (3, SIZE), (0,)) == near(slow(cells.sum(axis=1)))
+    assert table_variances(record, (3, SIZE), (1,)) == near(slow(cells.sum(axis=0)))
+    again = keep_columns(record, (3, SIZE), (1,))
+    assert sum_variances(again, 1, SIZE, weights).ravel() == near(slow(weights @ cells.sum(axis=0)))
+
+
 @pytest.mark.parametrize("values", [[], [4], [1, 1, 2, 2, 2, 1], [0.5, 0.5, 0.25]])
 def test_runs_are_read_back(values):
     """Runs are the list again, and of another length they are refused."""

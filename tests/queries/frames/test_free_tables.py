@@ -90,8 +90,23 @@ def test_intervals_of_sub_tables_cover(options, tables):
     assert np.mean(inside) > 0.77
     assert (np.abs(np.mean(off, axis=0)) < 4.5 * error / np.sqrt(60)).all()
     assert (np.std(off, axis=0) < 1.4 * error).all()
-    if tables is None:
-        assert np.sqrt(np.mean(np.square(off))) == pytest.approx(np.sqrt(np.mean(error**2)), rel=0.15)
+    assert np.sqrt(np.mean(np.square(off))) == pytest.approx(np.sqrt(np.mean(error**2)), rel=0.15)
+
+
+@pytest.mark.parametrize("verb", ["hist", "marginal"])
+def test_errors_are_bounds_where_receipts_do_not_state_more(verb):
+    """Without covariance errors are at least the exact ones, and intervals as wide."""
+    df = _protected()
+    release = getattr(df.blowfish, verb)(["sex", "ill", "age"], epsilon=1)
+    plain = release.copy()
+    inner = {**release.attrs["blowfish"]["technical"], "covariance": None}
+    plain.attrs["blowfish"] = {**release.attrs["blowfish"], "technical": inner}
+
+    exact, bound = (each.blowfish.marginal(["age"]) for each in (release, plain))
+
+    assert (bound["std"] >= exact["std"] * (1 - 1e-9)).all()
+    assert (bound.blowfish.interval()["high"] >= exact.blowfish.interval()["high"]).all()
+    pd.testing.assert_series_equal(bound["unshaped"], exact["unshaped"])
 
 
 def test_a_sub_table_is_a_release_again(tmp_path):
