@@ -189,6 +189,8 @@ def _kept_cells(shape: Sequence[int], kept: Sequence[int]) -> Ints:
     """Return for each cell of a table the cell of some of its columns that it is counted in."""
     codes = np.unravel_index(np.arange(math.prod(shape)), shape)
     own = tuple(codes[n] for n in kept)
+    if not own:  # all of them in one sum
+        return np.zeros(math.prod(shape), dtype=np.int64)
     return np.asarray(np.ravel_multi_index(own, [shape[n] for n in kept]), dtype=np.int64)
 
 

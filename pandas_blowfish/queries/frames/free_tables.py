@@ -191,7 +191,8 @@ def value_counts_again(
     given = {"normalize": normalize, "sort": sort, "ascending": ascending, "dropna": dropna}
     text = ", ".join(f"{key}={bool(given[key])}" for key in stated if bool(given[key]) != stated[key])
     found = _rows(table, order, "value_counts", f"value_counts({text})")
-    return _shares(table, found, kept) if normalize else found
+    with reading():
+        return _shares(table, found, kept) if normalize else found
 
 
 def top_again(release: pd.DataFrame, k: Any, verb: str = "top") -> pd.DataFrame:

@@ -145,6 +145,8 @@ def test_value_counts_of_a_release_are_listed_as_pandas_lists_them():
     shares = grouped.blowfish.value_counts(normalize=True)
     assert shares["proportion"].groupby(level="sex").sum().tolist() == pytest.approx([1, 1])
     assert shares["proportion"].groupby(level="sex").is_monotonic_decreasing.all()
+    for release in (df.blowfish.hist("ill", epsilon=10**5), df.blowfish.hist(["sex", "ill"], epsilon=10**5)):
+        assert release.blowfish.value_counts(normalize=True)["proportion"].sum() == pytest.approx(1)
     assert found.blowfish.interval()["high"].ge(found["count"] - 1).all()
 
 
