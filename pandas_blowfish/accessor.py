@@ -5,10 +5,8 @@ Reads arguments and delegates: no maths, no state. `Verbs` declares what protect
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -41,9 +39,9 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.plan.clusters.centres import require_clusters
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames import free, free_averages, free_clusters, free_tables
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.free_questions import FreeQuestions
 from pandas_blowfish.queries.frames.kept import find_answer
 from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
@@ -52,8 +50,8 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
-from pandas_blowfish.verbs import Verbs, call_error, check_call, specialise
+from pandas_blowfish.types import Columns, Epsilon, Number, Strategy
+from pandas_blowfish.verbs import Verbs, check_call, specialise
 
 TAKEN = (
     "a frame of pandas or polars, a PyArrow table or dataset, a DuckDB relation, a Dask or Spark DataFrame"
@@ -279,27 +277,7 @@ def _public_rows(source: Opened) -> int | None:
     return rows
 
 
-def _free(question: Callable[Given, pd.DataFrame]) -> Callable[Given, pd.DataFrame]:
-    """Refuse by its role, in a question to a release, what only a new release can be told."""
-    signature = inspect.signature(question)
-
-    @functools.wraps(question)
-    def asked(*given: Given.args, **named: Given.kwargs) -> pd.DataFrame:
-        try:
-            signature.bind(*given, **named)
-        except TypeError as error:
-            if "epsilon" in named or (given[1:] and not named):
-                raise NotProtectedError("release") from None
-            if named.keys() & {"strategy", "post", "name"}:
-                problem = "an earlier release is asked, nothing is measured"
-                raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
-            raise call_error(question.__name__, signature, named, error) from None
-        return question(*given, **named)
-
-    return asked
-
-
-class ReleasedFrame(BlowfishAccessor):
+class ReleasedFrame(FreeQuestions, BlowfishAccessor):
     """`df.blowfish` of a released frame: its receipt, its errors, and more questions, free.
 
     A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile`, `range`, `median`, `mean`, `var`, `std`,
@@ -319,137 +297,6 @@ class ReleasedFrame(BlowfishAccessor):
     def receipt(self) -> Receipt:
         """Return the receipt of a released frame."""
         return receipt_of(self._frame)
-
-    @_free
-    def hist(self, *, bins: Bins | None = None) -> pd.DataFrame:
-        """Return the counts that a released `cumhist` or `hist` determines, free.
-
-        Args:
-            bins: None for the released cells, a number of bins, or a list of edges of released cells as in
-                `numpy.histogram`.
-        """
-        return free.hist_again(self._frame, bins)
-
-    @_free
-    def cumhist(self) -> pd.DataFrame:
-        """Return the cumulative counts, with `cdf`, that a released `hist` determines, free."""
-        return free.cumhist_again(self._frame)
-
-    @_free
-    def quantile(self, q: Shares = 0.5, *, interpolation: Inside = "linear") -> pd.DataFrame:
-        """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
-
-        Args:
-            q: A share between 0 and 1, or several; the median by default.
-            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
-        """
-        return free.quantile_again(self._frame, q, interpolation)
-
-    @_free
-    def range(self, bounds: Bounds) -> pd.DataFrame:
-        """Return the counts of ranges that a released `cumhist` or `hist` determines, free.
-
-        Args:
-            bounds: (low, high) pairs of released cells, None for an end of the domain; "all" for every range.
-                A date as the upper end holds its day, as in a `range` of protected rows.
-        """
-        return free.range_again(self._frame, bounds)
-
-    @_free
-    def median(self, *, interpolation: Inside = "linear") -> pd.DataFrame:
-        """Return the median of a released `cumhist` or `hist`, by group, free.
-
-        Args:
-            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
-        """
-        return free_averages.median_again(self._frame, interpolation)
-
-    @_free
-    def mean(self) -> pd.DataFrame:
-        """Return the mean of the last column of a released `cumhist` or `hist`, by group, free.
-
-        Counts are read at the middles of their cells; `std` is about the noise, and `interval()` also allows
-        for values that lie elsewhere in their cells. Missing values are left out.
-        """
-        return free_averages.mean_again(self._frame)
-
-    @_free
-    def var(self, *, ddof: int = 1) -> pd.DataFrame:
-        """Return the variance of the last column of a released `cumhist` or `hist`, by group, free.
-
-        Args:
-            ddof: Taken off the number of rows that it is divided by: 1, as in pandas, or 0.
-        """
-        return free_averages.var_again(self._frame, ddof)
-
-    @_free
-    def std(self, *, ddof: int = 1) -> pd.DataFrame:
-        """Return the standard deviation of the last column of a released `cumhist` or `hist`, free.
-
-        `value` is the deviation of the values, `std` how wrong that is.
-
-        Args:
-            ddof: Taken off the number of rows, as in `var`.
-        """
-        return free_averages.std_again(self._frame, ddof)
-
-    @_free
-    def value_counts(
-        self, *, normalize: bool = False, sort: bool = True, ascending: bool = False, dropna: bool = True
-    ) -> pd.DataFrame:
-        """Return the counts of a released `hist`, `cumhist` or `marginal`, the largest first, free.
-
-        Args:
-            normalize: True for shares of each group's own total, in a column `proportion`.
-            sort: False for the values in the order of the release.
-            ascending: True for the smallest first.
-            dropna: False to list missing values too.
-        """
-        flags: dict[str, Any] = {"sort": sort, "ascending": ascending, "dropna": dropna}
-        return free_tables.value_counts_again(self._frame, normalize=normalize, **flags)
-
-    @_free
-    def top(self, k: int) -> pd.DataFrame:
-        """Return the k values with the largest noisy counts of a released `hist` or `marginal`, free.
-
-        They are picked by their noisy counts, so these are more often too large than too small: an interval
-        holds the count of a value that was chosen beforehand.
-
-        Args:
-            k: How many, in each group.
-
-        Returns:
-            As `value_counts`, cut to k rows per group: by value, `count`, `std` (and `unshaped`).
-        """
-        return free_tables.top_again(self._frame, k)
-
-    @_free
-    def mode(self) -> pd.DataFrame:
-        """Return the value with the largest noisy count, in each group, as `top(1)` does, free."""
-        return free_tables.top_again(self._frame, 1, "mode")
-
-    @_free
-    def marginal(self, columns: Columns) -> pd.DataFrame:
-        """Return the table of some columns of a released `marginal`, or `hist` of several, free.
-
-        It is a release again: of one ordered column it answers `quantile`, `mean`, ... too.
-
-        Args:
-            columns: A name, or a list of them; groups stay outermost.
-        """
-        return free_tables.marginal_again(self._frame, columns)
-
-    @_free
-    def kmeans(self, k: int) -> pd.DataFrame:
-        """Return another number of clusters, of what a released `kmeans` measured, free.
-
-        How fine it was measured was planned for the number that was released.
-
-        Args:
-            k: The number of clusters.
-        """
-        require_clusters()
-        return free_clusters.kmeans_again(self._frame, k)
 
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
         """Return `low` and `high` for each count, value or size of a released frame.
@@ -500,6 +347,37 @@ class Either(Protocol[Given, Free]):
     def __call__(self, *given: Free.args, **named: Free.kwargs) -> pd.DataFrame: ...
 
 
+class EitherTables(Protocol):
+    """`marginal` as on protected rows, of one table or several, or as on a release."""
+
+    @overload
+    def __call__(self, columns: Columns) -> pd.DataFrame: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a list of names is one table
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        order: None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def __call__(
+        self,
+        columns: Columns | Sequence[Columns],
+        *,
+        epsilon: Epsilon,
+        order: int | None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> Tables: ...
+
+
 def _either(
     protected: Callable[Concatenate[Any, Given], pd.DataFrame],
     released: Callable[Concatenate[Any, Free], pd.DataFrame],  # noqa: ARG001  for its type
@@ -515,7 +393,7 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     quantile = _either(Protected.quantile, ReleasedFrame.quantile)
     range = _either(Protected.range, ReleasedFrame.range)
     mean = _either(Protected.mean, ReleasedFrame.mean)
-    marginal = _either(Protected.marginal, ReleasedFrame.marginal)
+    marginal: EitherTables
     kmeans = _either(Protected.kmeans, ReleasedFrame.kmeans)
 
 

@@ -74,17 +74,17 @@ def table_of(release: pd.DataFrame) -> CountTable:
     if facts["verb"] == "cumhist":
         return table_of(hist_again(release))
     with reading():
-        frame = _in_order(release, facts)
-        lines_of(frame, ordered=False)  # refuses rows and columns that are not as they were
-        levels = [frame.index.get_level_values(level) for level in range(frame.index.nlevels)]
+        ordered = _in_order(release, facts)
+        lines_of(ordered, ordered=False)  # refuses rows and columns that are not as they were
+        levels = [ordered.index.get_level_values(level) for level in range(ordered.index.nlevels)]
         labels = [pd.Index(level.unique(), name=level.name) for level in levels]
         codes = [pd.factorize(level, use_na_sentinel=False)[0] for level in levels]
         shape = [len(each) for each in labels]
-        if len(frame) != math.prod(shape) or not np.array_equal(
+        if len(ordered) != math.prod(shape) or not np.array_equal(
             codes, np.indices(shape).reshape(len(shape), -1)
         ):
             raise FrameError("rows are not in the order they were released in", fix="ask the release itself.")
-        return CountTable(frame, labels, facts)
+        return CountTable(ordered, labels, facts)
 
 
 def _in_order(release: pd.DataFrame, facts: Facts) -> pd.DataFrame:
