@@ -84,7 +84,7 @@ def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
     assert len(tried) > 1
 
 
-@pytest.mark.parametrize("scope", ["", "where groupby"])
+@pytest.mark.parametrize("scope", ["", "groupby", "where groupby"])
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("promise", PROMISES)
 def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dense_algebra):

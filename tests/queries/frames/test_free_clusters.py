@@ -61,6 +61,17 @@ def test_other_numbers_of_clusters_are_free(promise, strategy, group):
     pd.testing.assert_frame_equal(five.blowfish.kmeans(2), centres.blowfish.kmeans(2))
 
 
+def test_parts_stay_those_that_were_measured():
+    """Where noise is large as many parts as clusters are summed: another number of clusters reads the same."""
+    df = _protected("pieces")
+    centres = df.blowfish.kmeans(["x", "y"], k=4, epsilon="0.0001", strategy="whole")
+
+    for k in (2, 9):
+        found = centres.blowfish.kmeans(k)
+        assert len(found) == k
+        assert found["size"].sum() == 3_000
+
+
 def test_five_clusters_are_found_in_a_release_of_four():
     """Centres of what is there, with sizes whose intervals are read as those of a kmeans."""
     centres = _protected().blowfish.kmeans(["x", "y"], k=4, epsilon=20)
