@@ -62,7 +62,7 @@ def test_other_numbers_of_clusters_are_free(promise, strategy, group):
 
 
 def test_parts_stay_those_that_were_measured():
-    """Where noise is large as many parts as clusters are summed: another number of clusters reads the same."""
+    """Where noise is large as many parts as clusters are summed: another k reads the same sums."""
     df = _protected("pieces")
     centres = df.blowfish.kmeans(["x", "y"], k=4, epsilon="0.0001", strategy="whole")
 
