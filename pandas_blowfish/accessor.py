@@ -6,7 +6,7 @@ Reads arguments and delegates: no maths, no state. `Verbs` declares what protect
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -24,7 +24,7 @@ from typing import (
 
 import pandas as pd
 
-from pandas_blowfish.arguments import check_call, check_free_call
+from pandas_blowfish.arguments import check_call
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.pools import Pool
@@ -40,9 +40,9 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
 from pandas_blowfish.pandas_names import name_error
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.frames import free
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
+from pandas_blowfish.queries.frames.free_questions import FreeQuestions
 from pandas_blowfish.queries.frames.kept import find_answer
 from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
@@ -51,7 +51,7 @@ from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares
+from pandas_blowfish.types import Columns, Epsilon, Number, Strategy
 from pandas_blowfish.verbs import Verbs, specialise
 
 REFUSED = {  # protect, by the kind of what is protected
@@ -282,10 +282,12 @@ def _public_rows(source: Opened) -> int | None:
     return rows
 
 
-class ReleasedFrame(BlowfishAccessor):
+class ReleasedFrame(FreeQuestions, BlowfishAccessor):
     """`df.blowfish` of a released frame: its receipt, its errors, and more questions, free.
 
-    A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile` and `range`; a `kmeans` assigns rows.
+    A `hist` or `cumhist` answers `hist`, `cumhist`, `quantile`, `range`, `median`, `mean`, `var`, `std`,
+    `value_counts`, `top` and `mode`; one of several columns, or a `marginal`, also `marginal`; a `kmeans`
+    assigns rows, and answers `kmeans` with another k.
     """
 
     _kind = "release"
@@ -300,41 +302,6 @@ class ReleasedFrame(BlowfishAccessor):
     def receipt(self) -> Receipt:
         """Return the receipt of a released frame."""
         return receipt_of(self._frame)
-
-    @check_free_call
-    def hist(self, *, bins: Bins | None = None) -> pd.DataFrame:
-        """Return the counts that a released `cumhist` or `hist` determines, free.
-
-        Args:
-            bins: None for the released cells, a number of bins, or a list of edges of released cells as in
-                `numpy.histogram`.
-        """
-        return free.hist_again(self._frame, bins)
-
-    @check_free_call
-    def cumhist(self) -> pd.DataFrame:
-        """Return the cumulative counts, with `cdf`, that a released `hist` determines, free."""
-        return free.cumhist_again(self._frame)
-
-    @check_free_call
-    def quantile(self, q: Shares = 0.5, *, interpolation: Inside = "linear") -> pd.DataFrame:
-        """Return the values below which shares q of the rows lie, from a released `cumhist` or `hist`, free.
-
-        Args:
-            q: A share between 0 and 1, or several; the median by default.
-            interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
-        """
-        return free.quantile_again(self._frame, q, interpolation)
-
-    @check_free_call
-    def range(self, bounds: Bounds) -> pd.DataFrame:
-        """Return the counts of ranges that a released `cumhist` or `hist` determines, free.
-
-        Args:
-            bounds: (low, high) pairs of released cells, None for an end of the domain; "all" for every range.
-                A date as the upper end holds its day, as in a `range` of protected rows.
-        """
-        return free.range_again(self._frame, bounds)
 
     @check_call
     def interval(self, level: Number = 0.95) -> pd.DataFrame:
@@ -388,6 +355,37 @@ class Either(Protocol[Given, Free]):
     def __call__(self, *given: Free.args, **named: Free.kwargs) -> pd.DataFrame: ...
 
 
+class EitherTables(Protocol):
+    """`marginal` as on protected rows, of one table or several, or as on a release."""
+
+    @overload
+    def __call__(self, columns: Columns) -> pd.DataFrame: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a list of names is one table
+        self,
+        columns: Columns,
+        *,
+        epsilon: Epsilon,
+        order: None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def __call__(
+        self,
+        columns: Columns | Sequence[Columns],
+        *,
+        epsilon: Epsilon,
+        order: int | None = None,
+        strategy: Strategy = "auto",
+        post: bool | str = True,
+        name: str | None = None,
+    ) -> Tables: ...
+
+
 def _either(
     protected: Callable[Concatenate[Any, Given], pd.DataFrame],
     released: Callable[Concatenate[Any, Free], pd.DataFrame],  # noqa: ARG001  for its type
@@ -402,6 +400,9 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     cumhist = _either(Protected.cumhist, ReleasedFrame.cumhist)
     quantile = _either(Protected.quantile, ReleasedFrame.quantile)
     range = _either(Protected.range, ReleasedFrame.range)
+    mean = _either(Protected.mean, ReleasedFrame.mean)
+    marginal: EitherTables
+    kmeans = _either(Protected.kmeans, ReleasedFrame.kmeans)
 
 
 def of(frame: pd.DataFrame) -> AnyFrame:

@@ -113,6 +113,11 @@ class UnknownTableError(BlowfishError, KeyError):
         known = [", ".join(map(repr, each)) for each in tables[:12]]
         known += [f"{len(tables) - 12:,} more"] if len(tables) > 12 else []
         fix = "name the columns of a table that was asked for, in any order."
+        wanted = {str(columns)} if isinstance(columns, str) else set(map(str, columns))  # type: ignore[call-overload]
+        holds = next((each for each in tables if wanted and wanted < set(each)), None)
+        if holds is not None:
+            names = ", ".join(map(repr, holds))
+            fix = f"tables[{names}].blowfish.marginal({sorted(wanted)!r}) sums it up, free."
         super().__init__(_message(f"this release has no table of {columns!r}.", "; ".join(known), fix))
 
 

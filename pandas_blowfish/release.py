@@ -41,6 +41,7 @@ SIGNED = (False, "signed")  # what `post` is where counts may be negative
 SHARES = "shares"  # what `values_are` where counts are divided by totals
 UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
 INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
+READ_OFF = ("quantile", "median", "var", "std")  # verbs whose receipts state the bounds of their values
 MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
@@ -243,10 +244,10 @@ def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     """Return low and high of each answer, by the verb that released it."""
     value = frame[value_of(facts["verb"])]
+    if facts["verb"] in READ_OFF or "cell_bounds" in facts:
+        return _around(facts, value, level)
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
-    if facts["verb"] == "quantile":
-        return _around(facts, value, level)
     std = frame["std"].to_numpy(dtype=float)
     if is_shifted(facts):
         return _shifted_bounds(facts, value.to_numpy(dtype=float), std, level)
@@ -257,7 +258,7 @@ def value_of(verb: Any, values_are: Any = None) -> str:
     """Return the column that holds the answers of a verb."""
     if values_are == SHARES:
         return "proportion"
-    return {**dict.fromkeys(("quantile", *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
+    return {**dict.fromkeys((*READ_OFF, *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
 
 
 def _usable(frame: pd.DataFrame) -> Facts:
@@ -391,7 +392,10 @@ def label_text(label: Any) -> str:
 
 
 def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
-    """Return where the cells begin and end that may hold a quantile, at the next level that is stated."""
+    """Return the bounds of values that a receipt states, at the next level that it states them for.
+
+    Of quantiles they are where the cells begin and end that may hold them.
+    """
     if "cell_bounds" not in facts:
         raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
     reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]
@@ -404,7 +408,7 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
     low, high = (
         _values_like(value, [None if pair is None else pair[end] for pair in pairs]) for end in (0, 1)
     )
-    slack: Any = pd.Timedelta(seconds=1) if value.dtype.kind == "M" else 0
+    slack: Any = pd.Timedelta(seconds=1) if value.dtype.kind in "mM" else 0
     if not isinstance(value.dtype, pd.CategoricalDtype):
         slack = slack or 1e-9 * (1 + value.abs())
         low_enough, high_enough = value >= low - slack, value <= high + slack
@@ -425,5 +429,8 @@ def _values_like(value: pd.Series[Any], texts: list[str | None]) -> pd.Series[An
         zone = value.dt.tz
         stamps = stamps.as_unit("ns") if zone is None else stamps.tz_localize("UTC").tz_convert(zone)
         return pd.Series(stamps, index=value.index)
+    if value.dtype.kind == "m":
+        spans = [pd.NaT if text is None else pd.Timedelta(int(float(text))) for text in texts]
+        return pd.Series(pd.TimedeltaIndex(spans).as_unit("ns"), index=value.index)
     numbers = [np.nan if text is None else float(text) for text in texts]
     return pd.Series(numbers, index=value.index, dtype="float64")

@@ -94,6 +94,7 @@ VERBS |= {
 ROWS = {"protect"}
 PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
 RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}
+RELEASED |= {"median", "mean", "var", "std", "value_counts", "top", "mode", "marginal", "kmeans"}
 
 
 def test_completion_shows_what_can_be_called():
@@ -123,7 +124,7 @@ def test_completion_shows_what_can_be_called():
         ("protected", "interval", NotReleasedError, "this frame is protected rows, not a release"),
         ("protected", "receipt", NotReleasedError, "such as df.blowfish.hist(...)"),
         ("released", "budget", NotProtectedError, "this frame is a release, not protected rows."),
-        ("released", "marginal", NotProtectedError, "ask the frame protect() returned."),
+        ("released", "workload", NotProtectedError, "ask the frame protect() returned."),
         ("released", "protect", WrongRoleError, "this frame is a release, not rows."),
         ("plain", "histogram", UnknownVerbError, "'UnprotectedFrame' object has no attribute 'histogram'"),
         ("protected", "_nothing", AttributeError, "'ProtectedFrame' object has no attribute '_nothing'"),

@@ -161,7 +161,20 @@ def _either(*of: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _covariance(value: Any) -> bool:
     named = isinstance(value, Mapping) and all(map(_text, value))
-    return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
+    return (
+        named
+        and _list(_scale)(value.get("scales"))
+        and value.get("of") in ("cells", "runs", "tree", "effects")
+    )
+
+
+def _synopsis(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(_text(value.get(key)) for key in ("policy", "strategy"))
+    return named and _list(_integer)(value.get("values")) and isinstance(value.get("form"), Mapping)
+
+
+def _integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
 def _counts(value: Any) -> bool:
@@ -212,7 +225,7 @@ ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # rena
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
-    *("layout", "share_levels", "share_totals"),
+    *("layout", "table_answers", "share_levels", "share_totals", "synopsis"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -234,7 +247,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),
     **dict.fromkeys(("lowest_shift", "highest_shift", "largest_answer"), (_number, "a finite number")),
     **dict.fromkeys(
-        ("answers", "record_moves", "rows", "max_rows", "entry", "gap", "candidates"),
+        ("answers", "table_answers", "record_moves", "rows", "max_rows", "entry", "gap", "candidates"),
         (_whole, "a whole number of at least 0"),
     ),
     **dict.fromkeys(
@@ -261,6 +274,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "share_levels": (_list(_text), "a list of texts"),
     "layout": (_text, "text"),
     "group_bins": (_list(_cut, blank=True), "names, starts and numbers of bins by group"),
+    "synopsis": (_synopsis, "a record of values and how they were measured"),
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),

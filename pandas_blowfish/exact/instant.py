@@ -80,7 +80,7 @@ def _is_written(value: object) -> bool:
 def _localize(stamp: pd.Timestamp, tz: str) -> pd.Timestamp:
     """Return a clock's reading as an instant of a time zone, refusing what it shows twice or never."""
     found = stamp.tz_localize(tz, ambiguous="NaT", nonexistent="NaT")
-    if found is pd.NaT:
+    if not isinstance(found, pd.Timestamp):  # NaT
         problem = f"{str(stamp)!r} is shown twice, or never, by clocks in {tz}"
         raise ArgumentError("datetime", problem, fix="write its offset: '... 02:30+01:00'.")
     return found

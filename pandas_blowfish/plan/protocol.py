@@ -280,6 +280,11 @@ class OneRound(OwnNoise):
         """Return None: of sums of these answers only bounds of errors are known."""
         return None
 
+    def table_covariance(self, places: tuple[int, ...]) -> dict[str, Any] | None:
+        """Return how errors of the counts of one of several tables go together, by its columns."""
+        del places
+        return self.covariance
+
     @property
     def proof_id(self: Any) -> str:
         """Return the strategy's name, which PROOFS.md argues it by."""

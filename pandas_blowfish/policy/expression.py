@@ -225,9 +225,8 @@ class _ConditionReader(TextReader):
         if not texts or not all(isinstance(each, str) for each in texts):
             raise self.refuse(node, f"{method} takes text", f"write {_EXAMPLES[method]}")
         if attribute.other:  # some of the values that fall there may start so, and others not
-            raise self.refuse(
-                node, f"{column} has a cell for values that are not listed", "list values: isin"
-            )
+            what = f"{column} has a cell for values that are not listed"
+            raise self.refuse(node, what, f"write {_EXAMPLES['isin']}")
         found = np.array([getattr(str(each), method)(texts) for each in attribute.values], dtype=bool)
         if not found.any():
             word = "starts" if method == "startswith" else "ends"

@@ -74,7 +74,7 @@ def plan_kmeans(
     scope.refuse_grouped(names)
     if "cluster" in scope.groups:
         raise ArgumentError("columns", "'cluster' is a name in the result", fix="rename the column.")
-    space = _space(policy, scope, names, _clusters(k), scale)
+    space = _space(policy, scope, names, check_clusters(k), scale)
     query: dict[str, Any] = {"verb": "kmeans", "columns": names, "k": space.k, "strategy": chosen}
     query |= {"scale": _plain_scale(scale)} if scale is not True else {}
     query |= scope.facts() | ({"rows": many} if many is not None else {})
@@ -145,7 +145,7 @@ def _write_bins(binning: Binning) -> dict[str, Any] | None:
     }
 
 
-def _clusters(k: Any) -> int:
+def check_clusters(k: Any) -> int:
     """Return the number of clusters."""
     if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)):
         raise ArgumentTypeError("k", "not a number of clusters", allowed=f"1 to {MAX_CLUSTERS}")

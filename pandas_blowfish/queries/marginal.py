@@ -52,11 +52,14 @@ def plan_marginal(
 def marginal_frames(plan: Plan, solved: Solved, facts: Facts) -> Tables:
     """Return one frame per table, keyed by its columns, each with the receipt of the whole release."""
     asked: Any = plan.asked[plan.way]
+    measured: Any = plan.measurement
     cuts = np.cumsum(asked.answers)[:-1]
     split = {name: np.split(each, cuts) for name, each in count_columns(solved, plan.std, facts).items()}
     frames = Tables()
     for number, (key, places) in enumerate(zip(_keys(plan, asked), asked.asked, strict=True)):
         record = {**facts, "table": [asked.domain.columns[place] for place in places]}
+        record["table_answers"] = len(split["count"][number])
+        record["covariance"] = measured.table_covariance(places)
         columns = {name: parts[number] for name, parts in split.items()}
         frames[key] = with_receipt(columns, asked.labels(places), record)
     return frames

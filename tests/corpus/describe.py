@@ -20,7 +20,10 @@ SHORT = 300  # characters of a form that is spelt out
 TOLERANCE = 1e-9
 PASSING = ("time", "hash", "version")  # of a receipt: they differ from one run to the next
 PROSE = ("price_rule", "guarantee", "weaker_release")  # of a receipt: sentences, which may be put otherwise
-ADDED = ("cell_bounds", "sensitivity_in_units", "scale_in_units")  # to receipts since the corpus was recorded
+ADDED = (  # to receipts since the corpus was recorded
+    *("cell_bounds", "sensitivity_in_units", "scale_in_units"),
+    *("table_answers", "synopsis"),
+)
 RENAMED = {  # what the corpus was recorded with: where a receipt states it today
     "apart": ("weaker_guarantee",),
     "beside": ("weaker_release",),
@@ -104,7 +107,8 @@ def describe_receipt(receipt: Mapping[str, Any]) -> dict[str, Any]:
     stated = {key: bool(value) if key in PROSE else plain(value) for key, value in receipt.items()}
     inner = receipt.get("technical", {})
     if inner:
-        inner = {key: value for key, value in inner.items() if key not in ADDED}
+        new = (*ADDED, "covariance") if receipt.get("verb") == "marginal" else ADDED
+        inner = {key: value for key, value in inner.items() if key not in new}
         stated["technical"] = {k: bool(v) if k in PROSE else plain(v) for k, v in inner.items()}
     return {key: value for key, value in stated.items() if key not in (*PASSING, *ADDED)}
 

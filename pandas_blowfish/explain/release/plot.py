@@ -158,11 +158,11 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
 def _declared(release: pd.DataFrame, facts: Facts, verb: str, *, dates: bool) -> tuple[Floats, Floats]:
     """Return the least and the largest that each quantile or mean can be, NaN where none is held there."""
     found = np.full((2, len(release)), np.nan)
-    if verb not in ("quantile", "mean") or dates or not facts["post"]:
+    if verb not in ("quantile", "median", "mean") or dates or not facts["post"]:
         return found[0], found[1]
     last = release.index.get_level_values(-1)
     for end, key, inside in ((0, "smallest_value", 1), (1, "largest_value", -1)):
-        if verb == "quantile":
+        if "cell_bounds" in facts or verb == "quantile":
             stated = facts.get(key)
             found[end] = stated if isinstance(stated, (int, float)) else np.nan
             continue

@@ -19,7 +19,7 @@ FILED = 4_000  # rows up to which all are put into the page as a file
 LETTERS = 120_000  # of such a file
 HELD = "holds the true answer with 95% probability"
 HOLDS = {  # what intervals of some verbs are, where they are less than that
-    "quantile": "holds the whole cell of the true answer with 95% probability",
+    **dict.fromkeys(("quantile", "median"), "holds the whole cell of the true answer with 95% probability"),
     **dict.fromkeys(("mode", "top"), f"{HELD}, for all values at once that may be listed"),
     "kmeans": "is its 95% interval as far as noise in whole bins goes: what the borders cut is left out",
 }

@@ -205,6 +205,9 @@ class Adaptive(InRounds, Synopsis):
         """Return the variance of a cluster's size, if all are of one size and the first boxes are right."""
         return share_variance(variance(self.round_scales[0]), 2 ** sum(self.halved[0]), self.space.k)
 
+    def most_clusters(self, values: Ints) -> int:
+        return int(np.bincount(find_leaves(self, values).group, minlength=self.space.lots).min())
+
     def cuts(self, number: int) -> tuple[int, ...]:
         """Return into how many parts groups (one number for all) and columns are cut in a round."""
         return (self.space.lots, *(2**often for often in self.halved[number]))

@@ -126,5 +126,13 @@ class Counted(InRounds, Synopsis):
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the clusters that the synopsis gives which followed the count."""
+        then, rest = self.settle(values)
+        return then.solve(rest, post=post, known=known)
+
+    def most_clusters(self, values: Ints) -> int:
+        then, rest = self.settle(values)
+        return then.most_clusters(rest)
+
+    def settle(self, values: Ints) -> tuple[Synopsis, Ints]:
         first = len(self.count.scales)
-        return self.choose_synopsis(values[:first]).solve(values[first:], post=post, known=known)
+        return self.choose_synopsis(values[:first]).settle(values[first:])

@@ -134,6 +134,10 @@ class GridCounts(Synopsis):
     def size_variance(self) -> float:
         return share_variance(variance(self.queries.scale), int(np.prod(self.bins)), self.space.k)
 
+    def most_clusters(self, values: Ints) -> int:
+        del values  # as many whatever was measured
+        return math.prod(self.bins)
+
     def points(self) -> Floats:
         """Return the middle of each bin of one group, in distances."""
         return points_of(self.space.centres(self.marks))

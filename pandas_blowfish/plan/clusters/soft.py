@@ -213,6 +213,10 @@ class Soft(Synopsis):
             variance(self.queries.scale) / self.queries.total**2, math.prod(self.queries.nodes), self.space.k
         )
 
+    def most_clusters(self, values: Ints) -> int:
+        del values  # as many whatever was measured
+        return math.prod(self.queries.nodes)
+
     def points(self) -> Floats:
         """Return the nodes of one group, in distances."""
         pairs = zip(self.space.places, self.queries.nodes, strict=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -195,6 +195,26 @@ class Synopsis(OneRound, ABC):
     @abstractmethod
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the clusters of every group."""
+
+    @abstractmethod
+    def most_clusters(self, values: Ints) -> int:
+        """Return how many clusters of a group can be made of what was measured."""
+
+    def settle(self, values: Ints) -> tuple[Synopsis, Ints]:
+        """Return the synopsis that was measured, and its values, where earlier ones determine it."""
+        return self, values
+
+    def with_clusters(self, k: int) -> Self:
+        """Return the same synopsis, as it was measured, to be read as k clusters.
+
+        Proof note:
+            Requires: values that were measured by this synopsis.
+            Ensures:  what `solve` makes of them costs nothing, whatever k is.
+            Because:  it is a function of the noisy values; which query rows these are of does not change.
+            Checked:  tests/queries/frames/test_free_clusters.py::test_other_numbers_of_clusters_are_free
+        """
+        found: Any = self
+        return replace(found, space=replace(self.space, k=k))  # type: ignore[no-any-return]
 
     @abstractmethod
     def bound_loss(self, graph: RecordGraph) -> Fraction | None:

@@ -95,6 +95,7 @@ class Whole(InRounds, Synopsis):
         exact: That all pieces' counts are exact.
         epsilon: What may be lost.
         clusterer: Which k-means takes pieces together, as that decides what is measured.
+        planned: How many clusters parts were made for, where it is read as another number of them.
 
     Proof note:
         Requires: `exact_parts` and `shifts` as their notes say; all pieces' counts are exact.
@@ -115,6 +116,7 @@ class Whole(InRounds, Synopsis):
     epsilon: Fraction
     distortion: float
     clusterer: str = SKLEARN
+    planned: int | None = None
 
     name = "whole"
     why_not = "needs pieces (partition groups, say) that no edge leaves, as many as clusters or more"
@@ -221,6 +223,13 @@ class Whole(InRounds, Synopsis):
         pairs = zip(self.column_scales, self.lattices, self.space.units, strict=True)
         return np.array([math.sqrt(variance(scale)) * float(own.unit) * unit for scale, own, unit in pairs])
 
+    def most_clusters(self, values: Ints) -> int:
+        del values  # as many whatever was measured
+        return math.prod(self.pieces)
+
+    def with_clusters(self, k: int) -> Whole:
+        return replace(super().with_clusters(k), planned=self.planned or self.space.k)
+
     def points(self) -> Floats:
         """Return the middle of each piece of one group, in distances."""
         return points_of(self.space.centres(self.marks))
@@ -239,7 +248,7 @@ class Whole(InRounds, Synopsis):
         points, found, first = self.points(), [], 0
         for own in counts.reshape(self.space.lots, -1):
             held = np.flatnonzero(own > 0)
-            wanted = max(int(own.sum() / max(self.enough, 1.0)), self.space.k)
+            wanted = max(int(own.sum() / max(self.enough, 1.0)), self.planned or self.space.k)
             if wanted >= len(held):
                 label = np.zeros(len(own), dtype=np.int64)
                 label[held] = np.arange(len(held))

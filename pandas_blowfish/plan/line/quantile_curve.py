@@ -90,6 +90,11 @@ class Axis:
         ends = np.clip(ends, *self.ends)
         return ends[0].tolist(), ends[1].tolist()
 
+    @property
+    def tops(self) -> Floats:
+        """Return the largest value of each cell; of half-open ones, where they end."""
+        return _top(self, np.arange(len(self.low)))
+
     def distance(self, lengths: Floats) -> Any:
         """Return lengths along the axis in the column's own units: time spans for instants."""
         kind = self.cells.left if isinstance(self.cells, pd.IntervalIndex) else self.cells

@@ -331,6 +331,26 @@ class Spread:
         follow = pull * chain.share[chain.places(chain.unknown)]
         return rest + float(pull @ found), np.add.reduceat(follow, nest.blocks.first[:-1])
 
+    def weigh_lines(self, weights: Floats) -> Floats:
+        """Return the variances of weighted sums of atoms on each line, lines x sums.
+
+        Args:
+            weights: Sums x atoms, the same for every line.
+
+        Proof note:
+            Requires: as `estimate`; no two segments of one line share an exact total.
+            Ensures:  the variance of each weighted sum of the best estimates.
+            Because:  `weigh` has it for totals as measured, and how the sum follows each of them; a total
+                      that is conditioned on what is exact varies by `cuts` less, and segments of one line
+                      are independent.
+            Checked:  tests/plan/shape/test_covariance.py::test_weighted_sums_equal_dense_covariances
+        """
+        cuts, found = self.cuts(), []
+        for each in weights:
+            base, follows = self.weigh(each)
+            found.append(np.maximum(base - cuts @ follows**2, 0.0))
+        return np.column_stack(found)
+
 
 State = tuple[Ints, Ints, Floats, Floats, Floats]
 

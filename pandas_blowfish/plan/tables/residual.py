@@ -161,6 +161,17 @@ class Residual(EffectTables):
         return np.where(total > 1e-12 * total.max(initial=0.0), total, 0.0)
 
     @property
+    def covariance(self) -> dict[str, Any] | None:
+        """Return how errors of a single table go together."""
+        return self.table_covariance(self.question.asked[0]) if len(self.question.asked) == 1 else None
+
+    def table_covariance(self, places: Places) -> dict[str, Any] | None:
+        """Return how errors of an asked table's counts go together, in the order of its columns."""
+        from pandas_blowfish.plan.shape.covariance import describe_effects  # here: it reads strategies
+
+        return describe_effects(self, places)
+
+    @property
     def mse(self) -> float:
         """Return the mean variance of the answers."""
         if self.question.narrowed:  # some cells may be known to be 0

@@ -44,6 +44,7 @@ class Lines:
         positions: Unshaped cumulative counts, lines x (cells + 1).
         shown: The same of the counts as released.
         spread: The standard error of each position.
+        cell_errors: Those of the answers as released: of single counts, or of cumulative ones.
         cells: The index of one line.
         groups: The index of the lines, None for a single one.
         facts: Those of its receipt.
@@ -53,6 +54,7 @@ class Lines:
     positions: Floats
     shown: Floats
     spread: Floats
+    cell_errors: Floats
     cells: pd.Index[Any]
     groups: pd.Index[Any] | None
     facts: Facts
@@ -86,13 +88,14 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
 
 def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     facts = facts_of(release)
-    if facts.get("verb") not in ("hist", "cumhist"):
+    if facts.get("verb") not in ("hist", "cumhist", "marginal"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")
     if facts.get("values_are") == SHARES:
         raise FrameError("these are shares of counts", fix="release the counts, without normalize=True.")
     release = lengthen(release)
     release = schema_order(release) if facts.get("layout") == SORTED else release
-    if len(release) != facts.get("answers") or not {"count", "std"} <= set(release.columns):
+    answers = facts.get("table_answers", facts.get("answers"))
+    if len(release) != answers or not {"count", "std"} <= set(release.columns):
         raise FrameError("rows or columns are not as they were released", fix="ask the release itself.")
     index = release.index
     cells: pd.Index[Any] = index.levels[-1] if isinstance(index, pd.MultiIndex) else index
@@ -119,7 +122,7 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
         _from_start(each if summed else np.cumsum(each, axis=1)) for each in (unshaped, count)
     )
     spread = _from_start(std if summed else _added(facts, std))
-    lines = Lines(positions, shown, spread, cells, groups, facts, summed)
+    lines = Lines(positions, shown, spread, std, cells, groups, facts, summed)
     if summed or not lines.is_exact:
         return lines
     ends = np.arange(len(cells) + 1)
@@ -134,7 +137,7 @@ def _from_start(each: Floats) -> Floats:
 def _check_order(index: pd.Index[Any], cells: pd.Index[Any], size: int, facts: Facts) -> None:
     """Refuse a release whose rows are in another order, or carry other labels."""
     names = list(index.names)
-    same = names == facts["columns"][: len(names)] and not bool(cells.duplicated().any())
+    same = names == facts.get("table", facts["columns"][: len(names)]) and not bool(cells.duplicated().any())
     if isinstance(index, pd.MultiIndex) and same:
         *outer, last = (np.asarray(codes).reshape(-1, size) for codes in index.codes)
         same = bool((last == last[:1]).all()) and all(bool((each == each[:, :1]).all()) for each in outer)
