@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import (
+    MOMENTS,
     OWN_UNITS,
     TECHNICAL,
     TOTALS,
@@ -31,6 +32,7 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.moment_solve import MomentReader
 from pandas_blowfish.plan.totals.solve import total_interval
 
 RECORD = "blowfish"
@@ -195,6 +197,8 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     value = frame[value_of(facts["verb"])]
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
+    if facts["verb"] in MOMENTS:
+        return _moment_ends(facts["moments"], frame, level, post=bool(facts["post"]))
     if facts["verb"] == "quantile":
         return _around(facts, value, level)
     std = frame["std"].to_numpy(dtype=float)
@@ -205,7 +209,9 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
 
 def value_of(verb: Any) -> str:
     """Return the column that holds the answers of a verb."""
-    return {**dict.fromkeys(("quantile", *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
+    return {**dict.fromkeys(("quantile", *TOTALS, *MOMENTS), "value"), "kmeans": "size"}.get(
+        str(verb), "count"
+    )
 
 
 def _usable(frame: pd.DataFrame) -> Facts:
@@ -353,6 +359,37 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
     if not (value.isna() | (low_enough & high_enough)).all():
         raise FrameError("these are not the values that were released", fix="ask the release itself.")
     return low, high
+
+
+def _moment_ends(stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) -> tuple[Any, Any]:
+    """Return low and high of variances, deviations, covariances or correlations, from the noisy totals."""
+    many, names = int(stated["levels"]), {name: place for place, name in enumerate(stated["columns"])}
+    pairs = {(int(one), int(two)): place for place, (one, two, *_) in enumerate(stated["pairs"])}
+    totals, numbers = [], []
+    for label in frame.index:
+        parts = label if isinstance(label, tuple) else (label,)
+        outer, inner = parts[: len(parts) - many], parts[len(parts) - many :]
+        text = label_text(outer[0] if len(outer) == 1 else outer) if outer else ""
+        totals.append([int(each) for each in stated["totals"][text].split()])
+        own = sorted(names[each] for each in inner) or [0]
+        numbers.append(pairs[own[0], own[-1]])
+    value, scale = frame["value"], pd.Timedelta(1, unit="ns") if frame["value"].dtype.kind == "m" else 1
+    shown = (value / scale).to_numpy(dtype=np.float64)
+    low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
+    table, places = np.array(totals, dtype=np.float64), np.array(numbers)
+    for number in np.unique(places).tolist():
+        own = np.flatnonzero(places == number)
+        reader = MomentReader(stated, number, table[own])
+        if not np.allclose(
+            shown[own], reader.estimate(post)[0], rtol=1e-6, atol=1 * (scale != 1), equal_nan=True
+        ):
+            raise FrameError("these are not the values that were released", fix="ask the release itself.")
+        low[own], high[own] = reader.bound(level)
+    low, high = (np.where(np.isnan(shown) & (table == 0).all(axis=1), np.nan, end) for end in (low, high))
+    if scale == 1:
+        return low, high
+    room = [np.clip(end, 0, 2.0**62) for end in (np.floor(low), np.ceil(high))]
+    return pd.to_timedelta(room[0], unit="ns"), pd.to_timedelta(room[1], unit="ns")
 
 
 def _values_like(value: pd.Series[Any], texts: list[str | None]) -> pd.Series[Any]:

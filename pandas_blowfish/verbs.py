@@ -405,6 +405,122 @@ class Verbs(ABC, Generic[Answer, Answers]):
         """
         return self._ask("geomean", locals())
 
+    def var(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        ddof: int = 1,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the variance of one or several columns over the rows where they are not missing.
+
+        Sums and squares of the values, and the row count where it is not public, are measured together. A
+        value counts as itself, that of a bin as the bin's middle; `interval()` allows for that.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
+            strategy: "auto", or "moments", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: True for variances that are not negative and within the bounds; False for unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, to first order, in the squared units of the column.
+        """
+        return self._ask("var", locals())
+
+    def std(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        ddof: int = 1,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the standard deviation of one or several columns: the root of `var`.
+
+        That of instants is a length of time.
+
+        Args:
+            columns: A column, or a list of them: then the index has an innermost level `column`.
+            epsilon: What the release may cost.
+            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
+            strategy: "auto", or "moments", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: True to read 0 where noise left less; False for a missing value there.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame with `value` and `std`, its own standard error to first order, in units of the column.
+        """
+        return self._ask("std", locals())
+
+    def cov(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        ddof: int = 1,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the covariance of every two of some columns, and their variances.
+
+        Each is over the rows where both columns are present.
+
+        Args:
+            columns: A list of columns, or one.
+            epsilon: What the release may cost.
+            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
+            strategy: "auto", or "moments", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: True to keep to what the bounds allow; False for unbiased ones.
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by `column` and `other`, both ways round, with `value` and `std`.
+        """
+        return self._ask("cov", locals())
+
+    def corr(
+        self,
+        columns: Columns | None = None,
+        *,
+        epsilon: Epsilon,
+        strategy: Strategy = "auto",
+        rows: int | None = None,
+        post: bool = True,
+        name: str | None = None,
+    ) -> Answer:
+        """Release the correlation of every two of some columns.
+
+        Each is over the rows where both columns are present; that of a column with itself is 1.
+
+        Args:
+            columns: A list of columns, or one.
+            epsilon: What the release may cost.
+            strategy: "auto", or "moments", the one way there is.
+            rows: The public number of rows, on which the error depends. A protected frame knows it.
+            post: True to keep to [-1, 1].
+            name: Keeps the noisy answer: the same query under the same name is free ever after.
+
+        Returns:
+            A frame by `column` and `other`, both ways round, with `value` (missing where noise left a variance
+            of 0) and `std`, to first order.
+        """
+        return self._ask("corr", locals())
+
     def kmeans(
         self,
         columns: Columns,

@@ -164,6 +164,12 @@ def _covariance(value: Any) -> bool:
     return named and _list(_scale)(value.get("scales")) and value.get("of") in ("cells", "runs", "tree")
 
 
+def _moments(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(map(_text, value))
+    parts = named and _list(_scale)(value.get("scales")) and _list(_positive)(value.get("units"))
+    return parts and _texts(value.get("totals")) and _whole(value.get("ddof")) and _whole(value.get("levels"))
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
@@ -201,13 +207,14 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance", "cell_bounds"),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds", "moments"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
     ("mean", "exponentials of logarithms"): "geomean",
 }
 TOTALS = ("sum", "mean", "logsum", "geomean")
+MOMENTS = ("var", "std", "cov", "corr")
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
@@ -243,6 +250,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
+    "moments": (_moments, "a record of scales and totals"),
     "cell_bounds": (_texts, "numbers by label, as text"),
 }
 PER_COLUMN = (

@@ -43,7 +43,14 @@ from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise
-MEANS = ("mean", "geomean")  # whose plans state a number of rows, which no name does
+MEANS = (
+    "mean",
+    "geomean",
+    "var",
+    "std",
+    "cov",
+    "corr",
+)  # whose plans state a number of rows, which no name does
 
 
 @dataclass(frozen=True)

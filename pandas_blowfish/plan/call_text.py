@@ -9,7 +9,20 @@ from typing import Any
 
 MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its hash
 REST = (
-    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "rows", "units", "strategy", "prior"),
+    *(
+        "bins",
+        "bounds",
+        "q",
+        "interpolation",
+        "order",
+        "k",
+        "scale",
+        "ddof",
+        "rows",
+        "units",
+        "strategy",
+        "prior",
+    ),
     "alpha",
     "scenario",
 )

@@ -35,6 +35,7 @@ MAX_DATED = 10_000  # ranges of dates of which some are spelt out
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
 MEANS = ("mean", "geomean")  # read off a noisy sum
 ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
+ANSWERS |= {"var": "per variance at most", "cov": "per covariance at most"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

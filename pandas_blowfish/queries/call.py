@@ -21,7 +21,18 @@ from pandas_blowfish.queries.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
-SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may state its number of rows
+SUMMED = (
+    "sum",
+    "mean",
+    "logsum",
+    "geomean",
+    "hist",
+    "count",
+    "var",
+    "std",
+    "cov",
+    "corr",
+)  # what may state its number of rows
 MAX_TEXT = 1_000_000
 MAX_STEPS = 100
 ALLOWED = "such as where('age >= 18').groupby('sex').hist('disease', epsilon=0.1)"

@@ -23,6 +23,7 @@ from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
+from pandas_blowfish.queries.moments import moment_frame, plan_corr, plan_cov, plan_std, plan_var
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
@@ -88,6 +89,10 @@ VERBS = {
     "kmeans": Verb(plan_kmeans, kmeans_frame),
     "logsum": Verb(plan_logsum, total_frame),
     "geomean": Verb(plan_geomean, total_frame),
+    "var": Verb(plan_var, moment_frame),
+    "std": Verb(plan_std, moment_frame),
+    "cov": Verb(plan_cov, moment_frame),
+    "corr": Verb(plan_corr, moment_frame),
 }
 
 
@@ -155,6 +160,13 @@ class Planner(Verbs[Plan, Plan]):
         def sum(self, columns: Columns, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                 rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
         mean = logsum = geomean = sum
+        def var(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, ddof: int = 1,
+                strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
+                name: str | None = None) -> Plan: ...
+        std = cov = var
+        def corr(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                 strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
+                 name: str | None = None) -> Plan: ...
         def kmeans(self, columns: Columns, k: int, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                    scale: bool | Mapping[str, Number] = True, rows: int | None = None, post: bool = True,
                    name: str | None = None) -> Plan: ...
