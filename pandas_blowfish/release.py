@@ -33,7 +33,7 @@ from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
-from pandas_blowfish.plan.totals.solve import total_interval
+from pandas_blowfish.plan.totals.solve import numbers_of, total_interval
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
@@ -209,9 +209,8 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
 
 def value_of(verb: Any) -> str:
     """Return the column that holds the answers of a verb."""
-    return {**dict.fromkeys(("quantile", *TOTALS, *MOMENTS), "value"), "kmeans": "size"}.get(
-        str(verb), "count"
-    )
+    valued = dict.fromkeys(("quantile", *TOTALS, *MOMENTS), "value")
+    return {**valued, "kmeans": "size"}.get(str(verb), "count")
 
 
 def _usable(frame: pd.DataFrame) -> Facts:
@@ -371,22 +370,20 @@ def _moment_ends(stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) 
         outer, inner = parts[: len(parts) - many], parts[len(parts) - many :]
         text = label_text(outer[0] if len(outer) == 1 else outer) if outer else ""
         totals.append([int(each) for each in stated["totals"][text].split()])
-        own = sorted(names[each] for each in inner) or [0]
-        numbers.append(pairs[own[0], own[-1]])
-    value, scale = frame["value"], pd.Timedelta(1, unit="ns") if frame["value"].dtype.kind == "m" else 1
-    shown = (value / scale).to_numpy(dtype=np.float64)
+        asked = sorted(names[each] for each in inner) or [0]
+        numbers.append(pairs[asked[0], asked[-1]])
+    shown, spans = numbers_of(frame["value"]), frame["value"].dtype.kind == "m"
     low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
     table, places = np.array(totals, dtype=np.float64), np.array(numbers)
-    for number in np.unique(places).tolist():
-        own = np.flatnonzero(places == number)
+    some = ~(np.isnan(shown) & (table == 0).all(axis=1)) if len(table) else np.zeros(0, dtype=bool)
+    for number in np.unique(places[some]).tolist():
+        own = np.flatnonzero((places == number) & some)  # the others are of groups that no row can be in
         reader = MomentReader(stated, number, table[own])
-        if not np.allclose(
-            shown[own], reader.estimate(post)[0], rtol=1e-6, atol=1 * (scale != 1), equal_nan=True
-        ):
+        then, _ = reader.estimate(post)
+        if not np.allclose(shown[own], then, rtol=1e-6, atol=float(spans), equal_nan=True):
             raise FrameError("these are not the values that were released", fix="ask the release itself.")
         low[own], high[own] = reader.bound(level)
-    low, high = (np.where(np.isnan(shown) & (table == 0).all(axis=1), np.nan, end) for end in (low, high))
-    if scale == 1:
+    if not spans:
         return low, high
     room = [np.clip(end, 0, 2.0**62) for end in (np.floor(low), np.ceil(high))]
     return pd.to_timedelta(room[0], unit="ns"), pd.to_timedelta(room[1], unit="ns")

@@ -516,8 +516,8 @@ class Verbs(ABC, Generic[Answer, Answers]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame by `column` and `other`, both ways round, with `value` (missing where noise left a variance
-            of 0) and `std`, to first order.
+            A frame by `column` and `other`, both ways round, with `value` (missing where noise left a
+            variance of 0) and `std`, to first order.
         """
         return self._ask("corr", locals())
 

@@ -9,22 +9,8 @@ from typing import Any
 
 MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its hash
 REST = (
-    *(
-        "bins",
-        "bounds",
-        "q",
-        "interpolation",
-        "order",
-        "k",
-        "scale",
-        "ddof",
-        "rows",
-        "units",
-        "strategy",
-        "prior",
-    ),
-    "alpha",
-    "scenario",
+    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "ddof", "rows", "units", "strategy"),
+    *("prior", "alpha", "scenario"),
 )
 DIGEST = re.compile(
     r"[\d,]+ (?:values|ranges of cells|boxes of cells|x [\d,]+, [\d,]+ non-zeros), sha256 [0-9a-f]{64}"

@@ -105,12 +105,11 @@ def _group_labels(measured: Any) -> list[str]:
 
 def ddof_of(ddof: Any) -> int:
     """Return what is taken off the number of rows."""
+    allowed = "a whole number from 0, usually 1 or 0"
     if isinstance(ddof, (bool, np.bool_)) or not isinstance(ddof, (int, np.integer)):
-        raise ArgumentTypeError("ddof", "not a whole number", allowed="a whole number from 0, usually 1 or 0")
+        raise ArgumentTypeError("ddof", "not a whole number", allowed=allowed)
     if not 0 <= ddof < 2**31:
-        raise ArgumentError(
-            "ddof", f"{ddof} is out of range", allowed="a whole number from 0, usually 1 or 0"
-        )
+        raise ArgumentError("ddof", f"{ddof} is out of range", allowed=allowed)
     return int(ddof)
 
 

@@ -167,8 +167,8 @@ class MomentReader:
         Proof note:
             Requires: the noisy totals and their scales.
             Ensures:  P(low <= true answer <= high) >= level, where it has more rows than `ddof`.
-            Because:  each of k noisy totals lies within its noise's reach at 1 - (1 - level) / k, so all do at
-                      `level`. With P, S and n in these boxes (P - S S' / n) / (n - ddof) lies between its
+            Because:  each of k noisy totals lies within its noise's reach at 1 - (1 - level) / k, so all do
+                      at `level`. With P, S and n in these boxes (P - S S' / n) / (n - ddof) lies between its
                       extremes: P and S S' at their ends, n at an end or where the derivative is 0. Values
                       are off by at most h from what is added up, and the deviation is a seminorm: deviations
                       differ by at most h, covariances by h s' + h' s + h h' (times n / (n - ddof)), where s
@@ -187,10 +187,9 @@ class MomentReader:
         return low, high
 
     def _between(self, number: int, within: Fraction) -> Ends:
-        far = float(reach(self._scale(number), within))
-        own = self.totals[:, number]
-        far = np.where(np.abs(own) >= float(LIMIT - 64 * self._scale(number)), np.inf, far)
-        return own - far, own + far
+        own, far = self.totals[:, number], float(reach(self._scale(number), within))
+        spread = np.where(np.abs(own) >= float(LIMIT - 64 * self._scale(number)), np.inf, far)
+        return own - spread, own + spread
 
     def _box(self, within: Fraction, sums: tuple[int, ...], product: int, off: tuple[float, float]) -> Ends:
         """Return the least and the greatest (co)variance that boxes of totals leave possible."""
@@ -208,7 +207,7 @@ class MomentReader:
         high = _over_rows(above, least, few, many, self.ddof, np.fmax)
         units = self._each("units") if not alone else (self._unit_of(sums),) * 2
         unit = units[0] * units[1]
-        slack = SLACK * (np.maximum(np.abs(below), np.abs(above)) + corners.__abs__().max(axis=0) / few)
+        slack = SLACK * (np.maximum(np.abs(below), np.abs(above)) + np.abs(corners).max(axis=0) / few)
         low, high = (low - slack / (few - self.ddof)) * unit, (high + slack / (few - self.ddof)) * unit
         over = few / (few - self.ddof)
         halves = self._each("halves") if not alone else (self._half_of(sums),) * 2
@@ -234,8 +233,8 @@ class MomentReader:
     def _quotient(self, within: Fraction) -> Ends:
         """Return bounds of a correlation from those of the covariance and of both deviations."""
         if self.alone:
-            one, _ = self.estimate(True)
-            return one, one
+            same, _ = self.estimate(True)
+            return same, same
         _, one, two, first, second, product = self._parts()
         off = self._each("rounding")
         low, high = self._box(within, (one, two), product, off)

@@ -21,7 +21,6 @@ from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.products import product_shifts, require_small
-from pandas_blowfish.plan.totals.question import SHARES
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.plan.totals.weighed import WeighedTotals
 from pandas_blowfish.policy.attribute import Attribute
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.shape.solved import Solved
 
 NAME = "moments"
+SHARES = tuple(Fraction(text) for text in ("1/8", "1/4", "1/2", "1", "3/2", "2", "3", "5", "8", "12"))
 CROSSED = ("cov", "corr")  # asked of pairs of columns
 SPREAD = ("var", "std")  # asked of each column
 BITS = 2**22  # what weights stay below where a coarser cut of the step does that: squares of many rows fit
@@ -294,7 +294,7 @@ class Moments(Question):
         del strategy, every
         first = self._build(policy, epsilon, (Fraction(1), Fraction(1)))
         noisy = any(first.total_scales[pair.count] for pair in first.pairs)
-        ways = itertools.product(SHARES if noisy else SHARES[6:7], SHARES)
+        ways = itertools.product(SHARES if noisy else SHARES[3:4], SHARES)
         yield min((self._build(policy, epsilon, way) for way in ways), key=lambda each: each.guess)
 
     def reread(
@@ -337,9 +337,9 @@ class Moments(Question):
 
     def _asked(self) -> Iterator[tuple[int, int]]:
         every = range(len(self.attributes))
-        return (
-            itertools.combinations_with_replacement(every, 2) if self.verb in CROSSED else zip(every, every)
-        )
+        if self.verb in CROSSED:
+            return itertools.combinations_with_replacement(every, 2)
+        return ((each, each) for each in every)
 
     def _pair(self, one: int, two: int, keys: dict[Key, int]) -> Pair:
         """Return what a pair is read off, adding what is not measured yet."""
