@@ -32,7 +32,7 @@ class SolvedMoments(Solved):
 
 def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
     """Return what answers and their intervals are read by, as plain data."""
-    halves = []
+    halves: list[str] = []
     for own, (low, high) in zip(measurement.lattices, measurement.bounds, strict=True):
         half = own.unit * (high - low) / 2 + measurement.rounding[len(halves)]
         if isinstance(own.attribute, Grid):

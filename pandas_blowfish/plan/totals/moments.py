@@ -156,7 +156,7 @@ class NoisyMoments(WeighedTotals):
         """Return at most the variance of each variance or covariance; NaN where it depends on the rows."""
         found = np.zeros((self.tally.size, len(self.pairs)))
         found[self.occupied] = [self._variance(pair) for pair in self.pairs]
-        return self.spread_pairs(found).ravel()
+        return np.asarray(self.spread_pairs(found)).ravel()
 
     def _variance(self, pair: Pair) -> float:
         if not any(self.noise[number] for number in pair.used):

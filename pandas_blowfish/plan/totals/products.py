@@ -56,10 +56,11 @@ def product_shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]
     names = tuple(
         dict.fromkeys([*tally.domain.columns, *(a.name for each in weighed for a in each.attributes)])
     )
-    if math.prod(policy.domain.select(names).shape) <= TRIED_CELLS:
+    shape = [policy.domain[name].size for name in names]
+    if math.prod(shape) <= TRIED_CELLS:
         graph = policy.graph.project(names)
         if graph.edge_count <= TRIED_EDGES:
-            return _try_edges(graph, policy, names, totals)
+            return _try_edges(graph, Cells.every(names, shape), totals)
     return _bound_edges(policy, tally, totals, weighed)
 
 
@@ -74,11 +75,8 @@ def require_small(total: Total) -> None:
         )
 
 
-def _try_edges(
-    graph: RecordGraph, policy: Policy, names: tuple[str, ...], totals: Sequence[Total | Tally]
-) -> Shifts:
+def _try_edges(graph: RecordGraph, cells: Cells, totals: Sequence[Total | Tally]) -> Shifts:
     """Return what every edge changes."""
-    cells = Cells.every(names, policy.domain.select(names).shape)
     pairs = graph.edges()
     changes = np.zeros((len(pairs), len(totals)), dtype=np.int64)
     for number, total in enumerate(totals):
