@@ -195,10 +195,10 @@ def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     """Return low and high of each answer, by the verb that released it."""
     value = frame[value_of(facts["verb"])]
+    if "moments" in facts:
+        return _moment_ends(facts["verb"], facts["moments"], frame, level, post=bool(facts["post"]))
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
-    if facts["verb"] in MOMENTS:
-        return _moment_ends(facts["moments"], frame, level, post=bool(facts["post"]))
     if facts["verb"] == "quantile":
         return _around(facts, value, level)
     std = frame["std"].to_numpy(dtype=float)
@@ -360,7 +360,7 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _moment_ends(stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) -> tuple[Any, Any]:
+def _moment_ends(verb: str, stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) -> tuple[Any, Any]:
     """Return low and high of variances, deviations, covariances or correlations, from the noisy totals."""
     many, names = int(stated["levels"]), {name: place for place, name in enumerate(stated["columns"])}
     pairs = {(int(one), int(two)): place for place, (one, two, *_) in enumerate(stated["pairs"])}
@@ -378,7 +378,7 @@ def _moment_ends(stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) 
     some = ~(np.isnan(shown) & (table == 0).all(axis=1)) if len(table) else np.zeros(0, dtype=bool)
     for number in np.unique(places[some]).tolist():
         own = np.flatnonzero((places == number) & some)  # the others are of groups that no row can be in
-        reader = MomentReader(stated, number, table[own])
+        reader = MomentReader(stated, number, verb, table[own])
         then, _ = reader.estimate(post)
         if not np.allclose(shown[own], then, rtol=1e-6, atol=float(spans), equal_nan=True):
             raise FrameError("these are not the values that were released", fix="ask the release itself.")

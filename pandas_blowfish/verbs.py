@@ -15,25 +15,21 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.errors import ArgumentTypeError
+from pandas_blowfish.summary_verbs import Answer, SummaryVerbs
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
-Answer = TypeVar("Answer")  # a frame; a Plan on `plan`
 Answers = TypeVar("Answers")  # several tables at once: a dict of frames; a Plan on `plan`
 Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
 Given = ParamSpec("Given")
 Back = TypeVar("Back")
 
 
-class Verbs(ABC, Generic[Answer, Answers]):
+class Verbs(SummaryVerbs[Answer], ABC, Generic[Answer, Answers]):
     """What can be asked about rows: of a protected frame, which answers, or of `plan`, which only plans.
 
     On `plan` epsilon is 1 unless stated, `post` and `name` change nothing, and what comes back is a `Plan`
     (under a weaker promise an `WeakerPlan`, which reads alike): a call can be copied from one to the other.
     """
-
-    @abstractmethod
-    def _ask(self, verb: str, given: dict[str, Any]) -> Answer:
-        """Answer a verb, or plan it; `given` holds its arguments, and this object, by name."""
 
     @abstractmethod
     def _narrow(self, step: str, *given: Any) -> Self:
@@ -405,122 +401,6 @@ class Verbs(ABC, Generic[Answer, Answers]):
         """
         return self._ask("geomean", locals())
 
-    def var(
-        self,
-        columns: Columns | None = None,
-        *,
-        epsilon: Epsilon,
-        ddof: int = 1,
-        strategy: Strategy = "auto",
-        rows: int | None = None,
-        post: bool = True,
-        name: str | None = None,
-    ) -> Answer:
-        """Release the variance of one or several columns over the rows where they are not missing.
-
-        Sums and squares of the values, and the row count where it is not public, are measured together. A
-        value counts as itself, that of a bin as the bin's middle; `interval()` allows for that.
-
-        Args:
-            columns: A column, or a list of them: then the index has an innermost level `column`.
-            epsilon: What the release may cost.
-            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
-            strategy: "auto", or "moments", the one way there is.
-            rows: The public number of rows, on which the error depends. A protected frame knows it.
-            post: True for variances that are not negative and within the bounds; False for unbiased ones.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame with `value` and `std`, to first order, in the squared units of the column.
-        """
-        return self._ask("var", locals())
-
-    def std(
-        self,
-        columns: Columns | None = None,
-        *,
-        epsilon: Epsilon,
-        ddof: int = 1,
-        strategy: Strategy = "auto",
-        rows: int | None = None,
-        post: bool = True,
-        name: str | None = None,
-    ) -> Answer:
-        """Release the standard deviation of one or several columns: the root of `var`.
-
-        That of instants is a length of time.
-
-        Args:
-            columns: A column, or a list of them: then the index has an innermost level `column`.
-            epsilon: What the release may cost.
-            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
-            strategy: "auto", or "moments", the one way there is.
-            rows: The public number of rows, on which the error depends. A protected frame knows it.
-            post: True to read 0 where noise left less; False for a missing value there.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame with `value` and `std`, its own standard error to first order, in units of the column.
-        """
-        return self._ask("std", locals())
-
-    def cov(
-        self,
-        columns: Columns | None = None,
-        *,
-        epsilon: Epsilon,
-        ddof: int = 1,
-        strategy: Strategy = "auto",
-        rows: int | None = None,
-        post: bool = True,
-        name: str | None = None,
-    ) -> Answer:
-        """Release the covariance of every two of some columns, and their variances.
-
-        Each is over the rows where both columns are present.
-
-        Args:
-            columns: A list of columns, or one.
-            epsilon: What the release may cost.
-            ddof: What is taken off the number of rows before it divides; 0 for that of all rows.
-            strategy: "auto", or "moments", the one way there is.
-            rows: The public number of rows, on which the error depends. A protected frame knows it.
-            post: True to keep to what the bounds allow; False for unbiased ones.
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame by `column` and `other`, both ways round, with `value` and `std`.
-        """
-        return self._ask("cov", locals())
-
-    def corr(
-        self,
-        columns: Columns | None = None,
-        *,
-        epsilon: Epsilon,
-        strategy: Strategy = "auto",
-        rows: int | None = None,
-        post: bool = True,
-        name: str | None = None,
-    ) -> Answer:
-        """Release the correlation of every two of some columns.
-
-        Each is over the rows where both columns are present; that of a column with itself is 1.
-
-        Args:
-            columns: A list of columns, or one.
-            epsilon: What the release may cost.
-            strategy: "auto", or "moments", the one way there is.
-            rows: The public number of rows, on which the error depends. A protected frame knows it.
-            post: True to keep to [-1, 1].
-            name: Keeps the noisy answer: the same query under the same name is free ever after.
-
-        Returns:
-            A frame by `column` and `other`, both ways round, with `value` (missing where noise left a
-            variance of 0) and `std`, to first order.
-        """
-        return self._ask("corr", locals())
-
     def kmeans(
         self,
         columns: Columns,
@@ -568,7 +448,7 @@ def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], 
     returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
 
     def specialised(owner: Asked) -> Asked:
-        for name, verb in list(vars(Verbs).items()):
+        for name, verb in [pair for each in (Verbs, SummaryVerbs) for pair in vars(each).items()]:
             if name.startswith("_") or not isinstance(verb, FunctionType) or not verb.__kwdefaults__:
                 continue
             made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)

@@ -23,10 +23,10 @@ from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
 from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
-from pandas_blowfish.queries.moments import moment_frame, plan_corr, plan_cov, plan_std, plan_var
 from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.statistics.deviation import moment_frame, plan_corr, plan_cov, plan_std, plan_var
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload

@@ -15,7 +15,7 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.scales import reach, variance
 from pandas_blowfish.plan.shape.solved import Solved
-from pandas_blowfish.plan.totals.moments import NoisyMoments
+from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
 
 SLACK = 1e-11  # of a bound, for what rounding to floats may move it
@@ -33,18 +33,23 @@ class SolvedMoments(Solved):
 def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
     """Return what answers and their intervals are read by, as plain data."""
     halves: list[str] = []
+    lows: list[str] = []
     for own, (low, high) in zip(measurement.lattices, measurement.bounds, strict=True):
-        half = own.unit * (high - low) / 2 + measurement.rounding[len(halves)]
+        most = measurement.rounding[len(halves)]
+        least, greatest = (own.origin + own.unit * end for end in (low, high))
+        least, greatest = least - most, greatest + most
         if isinstance(own.attribute, Grid):
-            half = min(half, (own.attribute.high - own.attribute.low) / 2)
-        halves.append(str(half))
+            least, greatest = max(least, own.attribute.low), min(greatest, own.attribute.high)
+        halves.append(str((greatest - least) / 2))
+        lows.append(str(least))
     return {
-        "of": measurement.verb,
         "ddof": measurement.ddof,
         "columns": [each.name for each in measurement.weighed],
         "units": [str(each.unit) for each in measurement.lattices],
+        "origins": [str(each.origin) for each in measurement.lattices],
         "rounding": [str(each) for each in measurement.rounding],
         "halves": halves,
+        "lows": lows,
         "scales": [str(scale) for scale in measurement.total_scales],
         "pairs": [[*p.columns, p.count, *p.sums, *p.squares, p.product] for p in measurement.pairs],
     }
@@ -57,17 +62,19 @@ class MomentReader:
     Attributes:
         stated: What `moment_facts` states.
         number: Which of the pairs it is.
+        of: Which statistic.
         totals: The noisy totals.
     """
 
     stated: Mapping[str, Any]
     number: int
+    of: str
     totals: Floats
 
     @property
     def ddof(self) -> int:
-        """Return what is taken off the number of rows; a correlation does not depend on it."""
-        return 0 if self.stated["of"] == "corr" else int(self.stated["ddof"])
+        """Return what is taken off the number of rows, which just variances and covariances depend on."""
+        return int(self.stated["ddof"]) if self.of in ("var", "std", "cov") else 0
 
     def _columns(self) -> tuple[int, int]:
         first, second = self.stated["pairs"][self.number][:2]
@@ -104,12 +111,36 @@ class MomentReader:
     def estimate(self, post: bool) -> tuple[Floats, Floats]:
         """Return answers and their standard errors, to first order; NaN where there are too few rows."""
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found = self._correlation(post) if self.stated["of"] == "corr" else self._spread(post)
+            found = self._estimate(post)
         far = np.zeros(len(self.totals), dtype=bool)
         for number in self._parts():
             if number >= 0:
                 far |= np.abs(self.totals[:, number]) >= float(LIMIT - 64 * self._scale(number))
         return found[0], np.where(far, np.inf, found[1])  # how large it is was cut off
+
+    def _estimate(self, post: bool) -> tuple[Floats, Floats]:
+        if self.of == "corr":
+            return self._correlation(post)
+        if self.of in ("var", "std", "cov"):
+            return self._spread(post)
+        count, number = self._parts()[:2]
+        many, counting = self.totals[:, count], self._noise(count)
+        if self.of in COUNTED:
+            return np.maximum(many, 0.0) if post else many, np.full(len(many), np.sqrt(counting))
+        unit, origin = self._each("units")[0], self._each("origins")[0]
+        low = self._each("lows")[0]
+        high = low + 2 * self._each("halves")[0]
+        own, noise = self.totals[:, number], self._noise(number)
+        if self.of == "sum":
+            found, error = unit * own + origin * many, np.sqrt(unit**2 * noise + origin**2 * counting)
+            if post and not counting:
+                found = np.clip(found, low * many, high * many)
+            return found, np.full(len(many), error)
+        rows = self._rows()
+        mean = own / rows
+        error = unit * np.sqrt(noise + mean**2 * counting) / rows
+        found = origin + unit * mean
+        return np.clip(found, low, high) if post else found, error
 
     def _centred(self, product: int, sums: tuple[int, int]) -> Floats:
         """Return products less those of the sums over the rows, unbiased where the rows are known."""
@@ -134,7 +165,7 @@ class MomentReader:
         if post:
             most = math.prod(self._each("halves")) * rows / left
             found = np.clip(found, 0.0 if self.alone else -most, most)
-        if self.stated["of"] != "std":
+        if self.of != "std":
             return found, error
         root = np.sqrt(np.where(found >= 0, found, np.nan))
         return root, np.fmin(error / (2 * root), np.sqrt(error))
@@ -172,19 +203,43 @@ class MomentReader:
                       extremes: P and S S' at their ends, n at an end or where the derivative is 0. Values
                       are off by at most h from what is added up, and the deviation is a seminorm: deviations
                       differ by at most h, covariances by h s' + h' s + h h' (times n / (n - ddof)), where s
-                      is at most half the range. A quotient lies between the extreme quotients.
+                      is at most half the range. A quotient lies between the extreme quotients; means are
+                      off by h, sums by h for each row.
             Checked:  tests/plan/totals/test_moment_solve.py::test_intervals_cover
         """
         noisy = sum(self._scale(number) > 0 for number in {each for each in self._parts() if each >= 0})
         within = 1 - (1 - exact(level, "level")) / max(noisy, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            if self.stated["of"] == "corr":
+            if self.of in (*COUNTED, "sum", "mean"):
+                low, high = self._linear(within)
+            elif self.of == "corr":
                 low, high = self._quotient(within)
             else:
                 low, high = self._box(within, self._parts()[1:3], self._parts()[5], self._each("rounding"))
-            if self.stated["of"] == "std":
+            if self.of == "std":
                 low, high = np.sqrt(np.maximum(low, 0.0)), np.sqrt(high)
         return low, high
+
+    def _linear(self, within: Fraction) -> Ends:
+        """Return bounds of a count, a sum or a mean."""
+        count, number = self._parts()[:2]
+        few, many = self._between(count, within)
+        few, many = np.maximum(few, 0.0), np.maximum(many, 0.0)
+        if self.of in COUNTED:
+            return few, many
+        unit, origin, off = (self._each(key)[0] for key in ("units", "origins", "rounding"))
+        below, above = self._between(number, within)
+        slack = SLACK * (np.maximum(np.abs(below), np.abs(above)) * unit + abs(origin) * many)
+        if self.of == "sum":
+            ends = np.sort(np.stack([origin * few, origin * many]), axis=0)
+            return unit * below + ends[0] - off * many - slack, unit * above + ends[1] + off * many + slack
+        few = np.where(np.isnan(self._rows()), np.nan, np.maximum(few, 1.0))
+        many = np.maximum(many, few)
+        low = origin + unit * below / np.where(below < 0, few, many) - off - slack / few
+        high = origin + unit * above / np.where(above > 0, few, many) + off + slack / few
+        least = self._each("lows")[0]
+        most = least + 2 * self._each("halves")[0]
+        return np.clip(low, least, most), np.clip(high, least, most)
 
     def _between(self, number: int, within: Fraction) -> Ends:
         own, far = self.totals[:, number], float(reach(self._scale(number), within))
@@ -271,10 +326,13 @@ def solve_moments(measurement: NoisyMoments, values: Ints, post: bool) -> Solved
     size = measurement.tally.size
     totals = values.reshape(len(measurement.totals), size).T
     stated = moment_facts(measurement)
-    answers, std = (np.zeros((size, len(measurement.pairs))) for _ in range(2))
-    for number in range(len(measurement.pairs)):
-        reader = MomentReader(stated, number, totals.astype(np.float64))
-        answers[:, number], std[:, number] = reader.estimate(post)
-    answers[~measurement.occupied], std[~measurement.occupied] = np.nan, np.nan
-    answers, std = (measurement.spread_pairs(each).ravel() for each in (answers, std))
-    return SolvedMoments(answers, answers, None, std, totals)
+    answers, std = (np.zeros((size, len(measurement.reads))) for _ in range(2))
+    found: dict[tuple[int, str], tuple[Floats, Floats]] = {}
+    for place, (number, of) in enumerate(measurement.reads):
+        if (number, of) not in found:
+            reader = MomentReader(stated, number, of, totals.astype(np.float64))
+            found[number, of] = reader.estimate(post)
+        answers[:, place], std[:, place] = found[number, of]
+    blank = np.array([0.0 if of in (*COUNTED, "sum") else np.nan for _, of in measurement.reads])
+    answers[~measurement.occupied], std[~measurement.occupied] = blank, blank
+    return SolvedMoments(answers.ravel(), answers.ravel(), None, std.ravel(), totals)

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.shape.solved import Solved
 
 NAME = "moments"
+STATISTICS = ("count", "size", "sum", "mean", "var", "std")  # of one column
 SHARES = tuple(Fraction(text) for text in ("1/8", "1/4", "1/2", "1", "3/2", "2", "3", "5", "8", "12"))
+COUNTED = ("count", "size")
 CROSSED = ("cov", "corr")  # asked of pairs of columns
-SPREAD = ("var", "std")  # asked of each column
+SEVERAL = "agg"  # asked of each column, several statistics
 BITS = 2**22  # what weights stay below where a coarser cut of the step does that: squares of many rows fit
 PROOF = (
     "Sums of whole weights (each value less an origin, over a unit), of their squares and products, and row "
@@ -57,8 +59,8 @@ class Pair:
         columns: The numbers of the columns.
         count: Of the total that counts rows in which both are present.
         sums: Of their weights over these rows.
-        squares: Of the squares of these; the same as `product` twice for one column, (-1, -1) if not asked.
-        product: Of the products.
+        squares: Of the squares of these; the same as `product` twice for one column.
+        product: Of the products. What is not asked for is -1.
     """
 
     columns: tuple[int, int]
@@ -84,13 +86,13 @@ class NoisyMoments(WeighedTotals):
     """Noisy sums, squares and products per group, and row counts that they are divided by.
 
     Attributes:
-        verb: "var", "std", "cov" or "corr".
         tally: The groups and the filter.
         totals: What is added up.
         degrees: How many weights each total multiplies: 0 counts rows.
         lattices: What rows of each column weigh.
         bounds: Of each column the least and the greatest weight that can be counted.
-        pairs: How answers are read off the totals.
+        pairs: What pairs of columns are read off which totals.
+        reads: Of each answer, in order: the number of its pair, and which statistic it is.
         ddof: What is taken off the number of rows before it divides.
         moved: What one edge can do to the totals.
         epsilon: What may be lost.
@@ -106,13 +108,13 @@ class NoisyMoments(WeighedTotals):
         Checked:  tests/privacy/test_moment_loss.py::test_loss_of_random_instances
     """
 
-    verb: str
     tally: Tally
     totals: tuple[Total | Tally, ...]
     degrees: tuple[int, ...]
     lattices: tuple[Lattice, ...]
     bounds: tuple[tuple[int, int], ...]
     pairs: tuple[Pair, ...]
+    reads: tuple[tuple[int, str], ...]
     ddof: int
     moved: Shifts
     epsilon: Fraction
@@ -153,17 +155,24 @@ class NoisyMoments(WeighedTotals):
 
     @cached_property
     def variances(self) -> Floats:
-        """Return at most the variance of each variance or covariance; NaN where it depends on the rows."""
-        found = np.zeros((self.tally.size, len(self.pairs)))
-        found[self.occupied] = [self._variance(pair) for pair in self.pairs]
-        return np.asarray(self.spread_pairs(found)).ravel()
+        """Return at most the variance of each answer; NaN where it depends on the rows."""
+        found = np.zeros((self.tally.size, len(self.reads)))
+        found[self.occupied] = [self._variance(self.pairs[number], of) for number, of in self.reads]
+        return found.ravel()
 
-    def _variance(self, pair: Pair) -> float:
+    def _variance(self, pair: Pair, of: str) -> float:
+        unit, origin = (float(getattr(self.lattices[pair.columns[0]], key)) for key in ("unit", "origin"))
+        if of in COUNTED:
+            return self.noise[pair.count]
+        if of == "sum":
+            return unit**2 * self.noise[pair.sums[0]] + origin**2 * self.noise[pair.count]
         if not any(self.noise[number] for number in pair.used):
             return 0.0
         known = not self.total_scales[pair.count] and isinstance(self.totals[pair.count], Tally)
-        if self.verb in ("std", "corr") or not known or self.tally.binnings or not self.rows:
+        if of in ("std", "corr") or not known or self.tally.binnings or not self.rows:
             return np.nan
+        if of == "mean":
+            return unit**2 * self.noise[pair.sums[0]] / self.rows**2
         if self.rows <= self.ddof:
             return np.nan
         half = [max(abs(end) for end in self.bounds[column]) for column in pair.columns]
@@ -179,25 +188,20 @@ class NoisyMoments(WeighedTotals):
     @property
     def guess(self) -> float:
         """Return how wrong answers are, compared with other shares, on average over the declared bounds."""
+        middles = [float(low * low + low * high + high * high) / 3 for low, high in self.bounds]
         found = 0.0
-        middles = [(low * low + low * high + high * high) / 3 for low, high in self.bounds]
-        for pair in self.pairs:
-            squares = [float(middles[column]) for column in pair.columns]
-            units = [float(self.lattices[column].unit) for column in pair.columns]
-            counted = self.noise[pair.count] * squares[0] * squares[1]
-            error = self._error(pair, squares) / (units[0] * units[1]) ** 2 + counted
-            if not pair.alone and pair.squares[0] >= 0:
-                error += sum(self.noise[number] for number in pair.squares) / 2
-            found += error / max(squares[0] * squares[1], 1.0)
+        for number, of in self.reads:
+            pair = self.pairs[number]
+            squares = [max(middles[column], 1.0) for column in pair.columns]
+            if of in ("sum", "mean"):
+                found += self.noise[pair.sums[0]] / squares[0] + self.noise[pair.count]
+            elif of not in COUNTED:
+                units = [float(self.lattices[column].unit) for column in pair.columns]
+                error = self._error(pair, squares) / (units[0] * units[1]) ** 2
+                if of == "corr" and not pair.alone:
+                    error += sum(self.noise[each] for each in pair.squares) / 2
+                found += error / (squares[0] * squares[1]) + self.noise[pair.count]
         return found
-
-    def spread_pairs(self, found: Any) -> Any:
-        """Return answers by pair as they are indexed: of pairs of columns both ways round."""
-        if self.verb in SPREAD:
-            return found
-        places = {pair.columns: number for number, pair in enumerate(self.pairs)}
-        every = itertools.product(range(len(self.lattices)), repeat=2)
-        return found[:, [places[min(one, two), max(one, two)] for one, two in every]]
 
     @property
     def rounding(self) -> tuple[Fraction, ...]:
@@ -215,13 +219,10 @@ class NoisyMoments(WeighedTotals):
                 if most
             ]
             said["values"] = f"read as the middle of their cell: off by up to {', '.join(far)} each"
-        if (
-            self.verb == "std"
-            and self.rows
-            and not self.tally.binnings
-            and not any(self.total_scales[pair.count] for pair in self.pairs)
-        ):
-            said["if values are spread evenly"] = ", ".join(map(self._even_text, self.pairs))
+        known = self.rows and not self.tally.binnings
+        spreads = [self.pairs[number] for number, of in self.reads if of == "std"]
+        if known and spreads and not any(self.total_scales[pair.count] for pair in spreads):
+            said["std of evenly spread values"] = ", ".join(map(self._even_text, spreads))
         return said
 
     def _even_text(self, pair: Pair) -> str:
@@ -263,12 +264,13 @@ class Moments(Question):
     """Variances, standard deviations, covariances or correlations in each group of rows that pass a filter.
 
     Attributes:
-        verb: "var", "std", "cov" or "corr".
+        verb: "var", "std", "cov" or "corr"; "agg" where `wanted` states what is asked of each column.
         tally: The groups and the filter.
         attributes: The columns.
         listed: Whether answers are indexed by column, innermost.
         ddof: What is taken off the number of rows before it divides.
         rows: The number of rows, where it is known.
+        wanted: Of "agg": for each column its statistics out of `STATISTICS`.
     """
 
     verb: str
@@ -277,6 +279,7 @@ class Moments(Question):
     listed: bool
     ddof: int = 1
     rows: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -310,14 +313,20 @@ class Moments(Question):
         groups = [binning.index for binning in self.tally.binnings[: self.tally.shown]]
         if self.verb in CROSSED:
             return pd.MultiIndex.from_product([*groups, names, names.rename("other")])
+        if self.verb == SEVERAL:
+            some = [f"{each.name} {of}" for each, own in self._wanted() for of in own]
+            return pd.MultiIndex.from_product([*groups, pd.Index(some, name="statistic")])
         if not groups:
             return names
         return pd.MultiIndex.from_product([*groups, names]) if self.listed else self.tally.index
 
+    def _wanted(self) -> Iterator[tuple[Attribute, tuple[str, ...]]]:
+        return zip(self.attributes, self.wanted, strict=True)
+
     def _build(self, policy: Policy, epsilon: Fraction, shares: tuple[Fraction, Fraction]) -> NoisyMoments:
-        totals, degrees, lattices, bounds, pairs, moved = self._found(policy)
-        asked = (totals, degrees, lattices, bounds, pairs, self.ddof, moved, epsilon, shares)
-        return NoisyMoments(self.verb, self.tally, *asked, self.index, self.rows)
+        totals, degrees, lattices, bounds, pairs, reads, moved = self._found(policy)
+        asked = (totals, degrees, lattices, bounds, pairs, reads, self.ddof, moved, epsilon, shares)
+        return NoisyMoments(self.tally, *asked, self.index, self.rows)
 
     def _found(self, policy: Policy) -> Any:
         """Return what is added up, how answers are read off it, and what edges do to it."""
@@ -325,35 +334,53 @@ class Moments(Question):
         if policy.fingerprint not in kept:
             lattices, bounds = zip(*(self._weights(each) for each in self.attributes), strict=True)
             keys: dict[Key, int] = {}
-            pairs = tuple(self._pair(one, two, keys) for one, two in self._asked())
+            pairs: list[Pair] = []
+            reads = tuple(self._read(pairs, keys))
             totals = tuple(self._total(key, lattices) for key in keys)
             for total in totals:
                 if isinstance(total, Total):
                     require_small(total)
             degrees = tuple(len(names) for names, _ in keys)
             moved = product_shifts(policy, self.tally, totals)
-            kept[policy.fingerprint] = (totals, degrees, lattices, bounds, pairs, moved)
+            kept[policy.fingerprint] = (totals, degrees, lattices, bounds, tuple(pairs), reads, moved)
         return kept[policy.fingerprint]
 
-    def _asked(self) -> Iterator[tuple[int, int]]:
+    def _read(self, pairs: list[Pair], keys: dict[Key, int]) -> Iterator[tuple[int, str]]:
+        """Yield of each answer the number of its pair and its statistic, adding pairs and totals."""
         every = range(len(self.attributes))
         if self.verb in CROSSED:
-            return itertools.combinations_with_replacement(every, 2)
-        return ((each, each) for each in every)
+            places = {}
+            for two in itertools.combinations_with_replacement(every, 2):
+                places[two] = len(pairs)
+                pairs.append(self._pair(*two, keys, (self.verb,)))
+            for one, other in itertools.product(every, repeat=2):
+                yield places[min(one, other), max(one, other)], self.verb
+            return
+        wanted = self.wanted or ((self.verb,),) * len(self.attributes)
+        for column, own in enumerate(wanted):
+            for some in ([of for of in own if of != "size"], [of for of in own if of == "size"]):
+                if some:
+                    pairs.append(self._pair(column, column, keys, tuple(some)))
+            numbers = {of: len(pairs) - 1 - (of != "size" and "size" in own) for of in own}
+            yield from ((numbers[of], of) for of in own)
 
-    def _pair(self, one: int, two: int, keys: dict[Key, int]) -> Pair:
+    def _pair(self, one: int, two: int, keys: dict[Key, int], asked: tuple[str, ...]) -> Pair:
         """Return what a pair is read off, adding what is not measured yet."""
         names = [self.attributes[one].name, self.attributes[two].name]
         present = {self.attributes[each].name for each in (one, two) if self.attributes[each].nullable}
+        present = set() if asked == ("size",) else present
 
         def find(*some: str) -> int:
             key = (tuple(sorted(some)), tuple(sorted(present - set(some))))
             return keys.setdefault(key, len(keys))
 
-        sums, product = (find(names[0]), find(names[1])), find(*names)
-        squares = (-1, -1)
-        if self.verb == "corr" or one == two:
-            squares = (find(names[0], names[0]), find(names[1], names[1]))
+        sums, product, squares = (-1, -1), -1, (-1, -1)
+        if set(asked) - set(COUNTED):
+            sums = (find(names[0]), find(names[1]))
+        if set(asked) - {*COUNTED, "sum", "mean"}:
+            product = find(*names)
+            if "corr" in asked or one == two:
+                squares = (find(names[0], names[0]), find(names[1], names[1]))
         return Pair((one, two), find(), sums, squares, product)
 
     def _total(self, key: Key, lattices: tuple[Lattice, ...]) -> Total | Tally:

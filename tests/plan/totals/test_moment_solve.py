@@ -63,7 +63,10 @@ def measured(plan, table, many, seed):
             share = 1 - np.exp(-1 / float(scale))
             noise[:, place] = random_.geometric(share, many) - random_.geometric(share, many)
     stated = moment_facts(strategy)
-    return [(pair.columns, MomentReader(stated, at, exact + noise)) for at, pair in enumerate(strategy.pairs)]
+    return [
+        (strategy.pairs[at].columns, MomentReader(stated, at, of, exact + noise))
+        for at, of in dict.fromkeys(strategy.reads)
+    ]
 
 
 @pytest.mark.parametrize("verb", ["var", "std", "cov", "corr"])
