@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish import markup
 from pandas_blowfish.books.receipt import (
+    COMBINED,
     MOMENTS,
     OWN_UNITS,
     TECHNICAL,
@@ -194,9 +195,11 @@ def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     """Return low and high of each answer, by the verb that released it."""
-    value = frame[value_of(facts["verb"])]
+    if facts["verb"] in COMBINED:
+        return _member_ends(facts, frame, level)
     if "moments" in facts:
         return _moment_ends(facts["verb"], facts["moments"], frame, level, post=bool(facts["post"]))
+    value = frame[value_of(facts["verb"])]
     if facts["verb"] in TOTALS:
         return total_interval(facts, frame, level)
     if facts["verb"] == "quantile":
@@ -209,7 +212,7 @@ def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
 
 def value_of(verb: Any) -> str:
     """Return the column that holds the answers of a verb."""
-    valued = dict.fromkeys(("quantile", *TOTALS, *MOMENTS), "value")
+    valued = dict.fromkeys(("quantile", *TOTALS, *MOMENTS, *COMBINED), "value")
     return {**valued, "kmeans": "size"}.get(str(verb), "count")
 
 
@@ -363,7 +366,9 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
 def _moment_ends(verb: str, stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) -> tuple[Any, Any]:
     """Return low and high of variances, deviations, covariances or correlations, from the noisy totals."""
     many, names = int(stated["levels"]), {name: place for place, name in enumerate(stated["columns"])}
-    pairs = {(int(one), int(two)): place for place, (one, two, *_) in enumerate(stated["pairs"])}
+    listed = list(enumerate(stated["pairs"]))  # rows that a column may be missing in are counted last
+    listed = listed if verb == "size" else listed[::-1]
+    pairs = {(int(one), int(two)): place for place, (one, two, *_) in listed}
     totals, numbers = [], []
     for label in frame.index:
         parts = label if isinstance(label, tuple) else (label,)
@@ -387,6 +392,27 @@ def _moment_ends(verb: str, stated: Facts, frame: pd.DataFrame, level: Any, *, p
         return low, high
     room = [np.clip(end, 0, 2.0**62) for end in (np.floor(low), np.ceil(high))]
     return pd.to_timedelta(room[0], unit="ns"), pd.to_timedelta(room[1], unit="ns")
+
+
+def _member_ends(facts: Facts, frame: pd.DataFrame, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high of statistics of several questions, each as its own question has them."""
+    low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
+    names = [str(key) for key in frame.index.names]
+    label = {key: frame.index.get_level_values(key) for key in ("column", "statistic") if key in names}
+    groups = [key for key in names if key not in label]
+    for column, statistic, member, inner in facts["sources"]:
+        own = np.asarray(label["statistic"] == statistic)
+        own &= np.asarray(label["column"] == column) if "column" in label else True
+        if not own.any():
+            continue
+        rows = frame[own]
+        keys = [rows.index.get_level_values(key) for key in groups]
+        tuples = [(*outer, inner) for outer in zip(*keys, strict=True)] if keys else [inner] * len(rows)
+        rows.index = pd.MultiIndex.from_tuples(tuples) if keys else pd.Index(tuples)
+        stated = read_receipt(facts["members"][member])
+        verb = statistic if "moments" in stated else stated["verb"]
+        low[own], high[own] = _ends(rows, {**stated, "verb": verb}, level)
+    return low, high
 
 
 def _values_like(value: pd.Series[Any], texts: list[str | None]) -> pd.Series[Any]:

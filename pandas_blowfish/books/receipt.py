@@ -170,6 +170,11 @@ def _moments(value: Any) -> bool:
     return parts and _texts(value.get("totals")) and _whole(value.get("ddof")) and _whole(value.get("levels"))
 
 
+def _source(value: Any) -> bool:
+    plain = isinstance(value, (list, tuple)) and len(value) == 4
+    return plain and _text(value[0]) and _text(value[1]) and _whole(value[2])
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
@@ -207,7 +212,7 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance", "cell_bounds", "moments"),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds", "moments", "members", "sources"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -215,6 +220,7 @@ OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and 
 }
 TOTALS = ("sum", "mean", "logsum", "geomean")
 MOMENTS = ("var", "std", "cov", "corr")
+COMBINED = ("describe", "agg")  # made of several questions
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
@@ -251,6 +257,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
     "moments": (_moments, "a record of scales and totals"),
+    "members": (_list(lambda value: isinstance(value, Mapping)), "a list of records"),
+    "sources": (_list(_source), "where each statistic is read off"),
     "cell_bounds": (_texts, "numbers by label, as text"),
 }
 PER_COLUMN = (

@@ -190,6 +190,15 @@ class Plan:
         """Return which components of blocks of columns a release looks at; of blocks left out all."""
         return find_part(self)
 
+    @property
+    def members(self) -> tuple[Plan, ...]:
+        """Return the plans that this one is made of, where it answers several questions; else nothing."""
+        pairs = zip(self.asked[self.way].asked_together, self.measurement.members, strict=True)
+        return tuple(
+            replace(self, measurement=each, query=query, asked=(question,), way=0)
+            for (query, question), each in pairs
+        )
+
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""
         return self.again(epsilon_of(epsilon))

@@ -27,6 +27,7 @@ from pandas_blowfish.queries.quantile import plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.statistics.deviation import moment_frame, plan_corr, plan_cov, plan_std, plan_var
+from pandas_blowfish.queries.statistics.summary import plan_agg, plan_describe, summary_frame
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
@@ -93,6 +94,8 @@ VERBS = {
     "std": Verb(plan_std, moment_frame),
     "cov": Verb(plan_cov, moment_frame),
     "corr": Verb(plan_corr, moment_frame),
+    "describe": Verb(plan_describe, summary_frame),
+    "agg": Verb(plan_agg, summary_frame),
 }
 
 
@@ -167,6 +170,12 @@ class Planner(Verbs[Plan, Plan]):
         def corr(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
                  strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
                  name: str | None = None) -> Plan: ...
+        def describe(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                     percentiles: Shares | None = None, strategy: Strategy = "auto",
+                     rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
+        def agg(self, functions: Mapping[str, str | Sequence[str]] | str | Sequence[str], *,
+                epsilon: Epsilon = 1, strategy: Strategy = "auto", rows: int | None = None,
+                post: bool = True, name: str | None = None) -> Plan: ...
         def kmeans(self, columns: Columns, k: int, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                    scale: bool | Mapping[str, Number] = True, rows: int | None = None, post: bool = True,
                    name: str | None = None) -> Plan: ...

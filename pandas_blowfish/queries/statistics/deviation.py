@@ -78,16 +78,8 @@ def moment_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     errors = std[(std > 0) & np.isfinite(std)]
     if plan.query["verb"] == "std" and measured.weighed[0].kind == "datetime":
         value, std = (pd.to_timedelta(np.rint(np.minimum(each, 2.0**62)), unit="ns") for each in (value, std))
-    groups = _group_labels(measured)
-    stated = {
-        **moment_facts(measured),
-        "levels": len(plan.index.names) - len(measured.tally.binnings[: measured.tally.levels]),
-        "totals": {
-            label: " ".join(map(str, row)) for label, row in zip(groups, solved.totals.tolist(), strict=True)
-        },
-    }
     more = {
-        "moments": stated,
+        "moments": state_totals(measured, solved, len(plan.index.names) - measured.tally.levels),
         "sensitivity_in_units": {each.name: each.text(each.sensitivity) for each in plan.in_units},
         "scale_in_units": {each.name: each.text(each.scale) for each in plan.in_units},
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
@@ -96,11 +88,18 @@ def moment_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
     return with_receipt({"value": value, "std": std}, plan.index, {**facts, **more})
 
 
-def _group_labels(measured: Any) -> list[str]:
-    """Return the name of each group as a receipt keeps it."""
-    if not measured.tally.levels:
-        return [""]
-    return [label_text(label) for label in measured.tally.index]
+def state_totals(measured: Any, solved: SolvedMoments, levels: int) -> dict[str, Any]:
+    """Return what intervals are read off: the noisy totals of each group, by its label.
+
+    Args:
+        measured: What was measured.
+        solved: The answers.
+        levels: How many levels of the index name columns.
+    """
+    groups = [label_text(label) for label in measured.tally.index] if measured.tally.levels else [""]
+    rows = zip(groups, solved.totals.tolist(), strict=True)
+    totals = {label: " ".join(map(str, row)) for label, row in rows}
+    return {**moment_facts(measured), "levels": levels, "totals": totals}
 
 
 def ddof_of(ddof: Any) -> int:
