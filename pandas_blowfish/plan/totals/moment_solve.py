@@ -19,6 +19,7 @@ from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
 
 SLACK = 1e-11  # of a bound, for what rounding to floats may move it
+USED = {"count": 1, "size": 1, "sum": 2, "mean": 2}  # of a pair's totals, by statistic; of others all
 Ends = tuple[Floats, Floats]
 
 
@@ -207,7 +208,8 @@ class MomentReader:
                       off by h, sums by h for each row.
             Checked:  tests/plan/totals/test_moment_solve.py::test_intervals_cover
         """
-        noisy = sum(self._scale(number) > 0 for number in {each for each in self._parts() if each >= 0})
+        used = self._parts()[: USED.get(self.of)]
+        noisy = sum(self._scale(number) > 0 for number in {each for each in used if each >= 0})
         within = 1 - (1 - exact(level, "level")) / max(noisy, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             if self.of in (*COUNTED, "sum", "mean"):
