@@ -28,6 +28,8 @@ Strategy: TypeAlias = (
         "even",
         "joint",
         "total",
+        "moments",
+        "together",
         "direct",
         "optimised",
         "dawa",

@@ -79,6 +79,7 @@ def test_plain_frames_are_refused():
 
 VERBS = {"hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean", "logsum"}
 VERBS |= {"geomean", "kmeans", "where", "groupby"}
+VERBS |= {"var", "std", "cov", "corr", "describe", "agg"}
 ROWS = {"protect"}
 PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
 RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}

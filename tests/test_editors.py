@@ -19,6 +19,7 @@ from pandas_blowfish.verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
 VERBS += ["logsum", "geomean", "kmeans"]
+VERBS += ["var", "std", "cov", "corr", "describe", "agg"]
 SCRIPT = """
 import pandas as pd
 import pandas_blowfish as bf

@@ -78,6 +78,13 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "count": lambda p: p.where("age >= 18 and city in ['a', 'b']").count(epsilon=1),
     "kmeans": lambda p: p.kmeans(["age", "income"], 3, epsilon=1),
     "where": lambda p: p.where("income >= 10000 and score < 0.5").groupby("sex").hist("city", epsilon=1),
+    "std": lambda p: p.groupby("sex").std(["age", "score", "level"], epsilon=1),
+    "std of dates": lambda p: p.std("when", epsilon=1),
+    "corr": lambda p: p.where("income >= 10000").corr(["age", "score"], epsilon=1),
+    "cov": lambda p: p.cov(["age", "income"], epsilon=1),
+    "var": lambda p: p.var("income", epsilon=1),
+    "describe": lambda p: p.describe(["age", "score"], epsilon=1),
+    "agg": lambda p: p.groupby("sex").agg({"age": ["median", "std"], "city": "count"}, epsilon=1),
     "workload": lambda p: p.workload(np.eye(2, dtype=int), "sex", epsilon=1),
 }
 

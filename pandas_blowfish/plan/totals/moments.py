@@ -166,7 +166,7 @@ class NoisyMoments(WeighedTotals):
             return self.noise[pair.count]
         if of == "sum":
             return unit**2 * self.noise[pair.sums[0]] + origin**2 * self.noise[pair.count]
-        if not any(self.noise[number] for number in pair.used):
+        if not any(self.noise[number] for number in pair.used) or (of == "corr" and pair.alone):
             return 0.0
         known = not self.total_scales[pair.count] and isinstance(self.totals[pair.count], Tally)
         if of in ("std", "corr") or not known or self.tally.binnings or not self.rows:
@@ -195,10 +195,10 @@ class NoisyMoments(WeighedTotals):
             squares = [max(middles[column], 1.0) for column in pair.columns]
             if of in ("sum", "mean"):
                 found += self.noise[pair.sums[0]] / squares[0] + self.noise[pair.count]
-            elif of not in COUNTED:
+            elif of not in COUNTED and pair.product >= 0:
                 units = [float(self.lattices[column].unit) for column in pair.columns]
                 error = self._error(pair, squares) / (units[0] * units[1]) ** 2
-                if of == "corr" and not pair.alone:
+                if of == "corr":
                     error += sum(self.noise[each] for each in pair.squares) / 2
                 found += error / (squares[0] * squares[1]) + self.noise[pair.count]
         return found
@@ -375,6 +375,8 @@ class Moments(Question):
             return keys.setdefault(key, len(keys))
 
         sums, product, squares = (-1, -1), -1, (-1, -1)
+        if asked == ("corr",) and one == two:  # is 1, whatever the values
+            return Pair((one, two), find(), sums, squares, product)
         if set(asked) - set(COUNTED):
             sums = (find(names[0]), find(names[1]))
         if set(asked) - {*COUNTED, "sum", "mean"}:
