@@ -12,7 +12,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.together import question
-from pandas_blowfish.plan.together.question import Together
+from pandas_blowfish.plan.together.question import SeveralQuestions
 
 CHUNKS, EACH = 4, 40
 NUMBERS = ("integer", "float", "bool")
@@ -79,12 +79,12 @@ def test_the_audit_finds_shares_that_lie(broken, make_full_policy, make_filter, 
     """Shares that add up to more, or groups that an edge does change at once, are found."""
     monkeypatch.setattr(choose, "_plans", OrderedDict())
     if broken == "shares":
-        lift = Together._lift
+        lift = SeveralQuestions._lift
         monkeypatch.setattr(
-            Together, "_lift", lambda *given: {n: 2 * share for n, share in lift(*given).items()}
+            SeveralQuestions, "_lift", lambda *given: {n: 2 * share for n, share in lift(*given).items()}
         )
     else:
-        monkeypatch.setattr(Together, "_groups", lambda self, policy, numbers: [[n] for n in numbers])
+        monkeypatch.setattr(SeveralQuestions, "_groups", lambda self, policy, numbers: [[n] for n in numbers])
         monkeypatch.setattr(bf.policy.graph.records.RecordGraph, "limit", 1)
     caught = 0
     for number in range(80):

@@ -70,6 +70,13 @@ PLANS = {
     "mean of some": PLAN.where("sex == 'F'").mean("age"),
     "logsum": PRICES.logsum("price", epsilon="1/3"),
     "geomean": PRICES.geomean(["price"], rows=7),
+    "var": PLAN.var("age", ddof=0, rows=9),
+    "std": PLAN.groupby("sex").std(["age"]),
+    "cov": PLAN.cov(["age", "income"], epsilon="1/3"),
+    "corr": PLAN.where("sex == 'F'").corr(["age", "income"]),
+    "describe": PLAN.describe("age", percentiles=[0.1]),
+    "describe all": PLAN.groupby("sex").describe(["age"], rows=7),
+    "agg": PLAN.agg({"age": ["mean", "std"], "income": "sum", "sex": "count"}),
     "kmeans": PLAN.kmeans(["age", "income"], 3),
     "kmeans, scaled": PLAN.where("age > 3").kmeans(
         ["age", "income"], 2, scale={"age": 1, "income": 0.1}, rows=50

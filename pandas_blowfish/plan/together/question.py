@@ -34,7 +34,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Together(Question):
+class SeveralQuestions(Question):
     """Several questions in one release.
 
     Attributes:

@@ -52,8 +52,8 @@ class Stacked(OneRound):
         epsilon: What may be lost in all.
 
     Proof note:
-        Requires: each strategy loses at most its share over every edge, at most `limit` of those groups of
-                  them change over one edge that `Together` counted on, or all edges were tried together.
+        Requires: shares as `SeveralQuestions` gives them: each strategy loses at most its share over every
+                  edge, strategies that one edge may change share epsilon, or all edges were tried.
         Ensures:  privacy loss <= epsilon.
         Because:  rows have noises of their own, so losses over an edge add up over rows, and so over
                   strategies; those whose columns an edge leaves alone lose nothing. Where all edges were

@@ -21,8 +21,8 @@ from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.products import product_shifts, require_small
+from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
-from pandas_blowfish.plan.totals.weighed import WeighedTotals
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
 

@@ -18,8 +18,8 @@ from pandas_blowfish.markup import span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
-from pandas_blowfish.plan.totals.weighed import WeighedTotals
 from pandas_blowfish.policy.attribute import Attribute
 
 if TYPE_CHECKING:

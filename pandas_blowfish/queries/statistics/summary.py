@@ -15,7 +15,7 @@ from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.tally import Binning
-from pandas_blowfish.plan.together.question import Member, Together
+from pandas_blowfish.plan.together.question import Member, SeveralQuestions
 from pandas_blowfish.plan.totals.moments import COUNTED, SEVERAL, STATISTICS, Moments
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
@@ -33,7 +33,7 @@ ALLOWED = f"{', '.join(map(repr, NAMES))}, such as {{'age': ['mean', 'std'], 'in
 
 
 @dataclass(frozen=True)
-class Source:
+class StatisticSource:
     """Where one statistic of a column is read off.
 
     Attributes:
@@ -152,7 +152,7 @@ def _plan(
     query |= {"strategy": chosen, **scope.facts()}
     query |= {"rows": many} if many is not None and policy.rows_public else {}
     members = members_of(policy, scope, wanted, query)
-    return ask(policy, [Together(members)], spend, query=query, strategy=chosen)
+    return ask(policy, [SeveralQuestions(members)], spend, query=query, strategy=chosen)
 
 
 def members_of(
@@ -211,11 +211,10 @@ def summary_frame(plan: Plan, solved: Any, facts: Facts) -> pd.DataFrame:
             places |= {(number, *label): place for place, label in enumerate(labels)}
             continue
         shares = each.query["q"]
-        frame = quantile_frame(each, own, stated)
-        found.append(
-            tuple(frame[key].to_numpy(dtype=np.float64).reshape(-1, len(shares)) for key in ("value", "std"))
-        )
-        receipts.append(translate(frame.attrs[RECORD]))
+        curve = quantile_frame(each, own, stated)
+        pair = (curve[key].to_numpy(dtype=np.float64) for key in ("value", "std"))
+        found.append(tuple(part.reshape(-1, len(shares)) for part in pair))
+        receipts.append(translate(curve.attrs[RECORD]))
         places |= {(number, each.query["columns"][0], share): place for place, share in enumerate(shares)}
     sources = _sources(plan.query)
     columns = [
@@ -234,7 +233,7 @@ def summary_frame(plan: Plan, solved: Any, facts: Facts) -> pd.DataFrame:
     return with_receipt({"value": value, "std": std}, _index(plan, sources), {**facts, **more})
 
 
-def _sources(query: Mapping[str, Any]) -> list[Source]:
+def _sources(query: Mapping[str, Any]) -> list[StatisticSource]:
     """Return where each statistic is read off, in the order they are shown."""
     found, quantiles = [], 0
     wanted = _wanted(query)
@@ -242,14 +241,16 @@ def _sources(query: Mapping[str, Any]) -> list[Source]:
     for name, own in wanted.items():
         number = first + quantiles
         quantiles += any(share is not None for _, share in own)
-        found += [Source(name, of, 0 if s is None else number, name if s is None else s) for of, s in own]
+        found += [
+            StatisticSource(name, of, 0 if s is None else number, name if s is None else s) for of, s in own
+        ]
     if query["verb"] == "describe":
         order = list(dict.fromkeys(one.statistic for one in found))
         found.sort(key=lambda one: order.index(one.statistic))
     return found
 
 
-def _index(plan: Plan, sources: Sequence[Source]) -> pd.Index[Any]:
+def _index(plan: Plan, sources: Sequence[StatisticSource]) -> pd.Index[Any]:
     """Return the index: groups, then statistics and columns in the order of their verb."""
     groups = plan.query.get("groupby", ())
     pairs = pd.DataFrame({"column": [o.column for o in sources], "statistic": [o.statistic for o in sources]})

@@ -7,7 +7,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.together import question
-from pandas_blowfish.plan.together.question import Together
+from pandas_blowfish.plan.together.question import SeveralQuestions
 from pandas_blowfish.policy.domain import Domain, integers
 
 DOMAIN = Domain((integers("x", 0, 9), integers("y", 0, 9), integers("z", 0, 9)))
@@ -31,10 +31,11 @@ def test_all_exact_costs_nothing():
 
 
 def test_shares_are_lifted_to_what_the_worst_edge_loses():
-    """The edge that changes the sums most is not the one that changes the counts most."""
-    plan = bf.Policy(DOMAIN).plan.describe("x", epsilon=1)
+    """An edge of a ball moves either column, not both: each question may lose all of epsilon."""
+    ball = {("x", "y"): bf.threshold(1, metric="l1")}
+    plan = bf.Policy(DOMAIN, secrets=ball).plan.agg({"x": "median", "y": "median"}, epsilon=1)
 
-    assert sum(plan.measurement.shares) > 1
+    assert plan.measurement.shares == (1, 1)
     assert plan.privacy_loss() == 1
 
 
@@ -74,7 +75,7 @@ def test_columns_and_members_are_those_of_the_questions():
     plan = bf.Policy(DOMAIN).plan.where("z > 3").agg({"x": ["median", "std"], "y": "mean"})
     (asked,) = plan.asked
 
-    assert isinstance(asked, Together)
+    assert isinstance(asked, SeveralQuestions)
     assert set(asked.columns) == {"x", "y", "z"}
     assert [label.query["verb"] for label in asked.members] == ["agg", "quantile"]
     assert asked.strategies == ("together",)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.totals.weighed import WeighedTotals
+from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 8), integers("g", 0, 1))), secrets={"g": bf.public()})
