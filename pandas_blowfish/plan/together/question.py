@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +17,7 @@ from pandas_blowfish.plan.together.stacked import NAME, Stacked
 from pandas_blowfish.policy.policy import Policy
 
 TRIED_ENTRIES, TRIED_EDGES = 1 << 20, 50_000  # of a matrix and its edges, up to which every edge is tried
+MAX_CHOICES = 10_000  # of blocks that an edge moves, up to which all are looked at
 TRIES = 4  # times that shares are lifted to what edges leave
 
 
@@ -60,26 +63,41 @@ class SeveralQuestions(Question):
     ) -> Iterator[Strategy]:
         """Yield each question's best at its share of epsilon; exact ones have none.
 
-        Questions that no edge changes at once, because it moves too few blocks of columns, have the same
-        share; those of one group share it evenly. Where all edges of a group can be tried, its shares are
-        lifted until the worst edge loses what the group may.
+        Shares are as even as can be: questions that an edge may change at once share epsilon. Where all edges
+        can be tried, shares are lifted until the worst edge loses what it may.
+
+        Proof note:
+            Requires: no touched facts; each question loses at most its share over an edge that moves one
+                      of its columns, and nothing over any other.
+            Ensures:  all together lose at most epsilon over every edge.
+            Because:  an edge moves at most `limit` blocks of columns (with presence a row may come or go,
+                      which changes all), and for every such choice of blocks the shares of those that look at
+                      one of them add up to epsilon at most. A group that shares no block with another is
+                      lifted to what all its edges leave of its largest sum; that is done where the largest
+                      sums of as many groups as an edge may change are at most epsilon.
+            Checked:  tests/privacy/test_together_loss.py::test_loss_of_random_instances
         """
         del strategy, every
         first = [self._best(policy, number, epsilon) for number in range(len(self.members))]
         noisy = [number for number, each in enumerate(first) if each.sensitivity]
-        groups = self._groups(policy, noisy)
+        limits = self._limits(policy, noisy)
+        shares = dict.fromkeys(range(len(self.members)), Fraction(0)) | share_evenly(noisy, limits, epsilon)
+        groups = _groups(limits)
+        most = [
+            max(sum((shares[n] for n in limit & group), Fraction(0)) for limit in limits) for group in groups
+        ]
         at_once = (
             len(groups) if policy.presence else min(len(groups), policy.graph.project(self.columns).limit)
         )
-        shares = dict.fromkeys(range(len(self.members)), Fraction(0))
-        found = dict(enumerate(first))
-        for group in groups:
-            left = epsilon / at_once
-            some = self._lift(policy, group, left)
-            shares |= some
-            found |= {number: self._best(policy, number, share) for number, share in some.items()}
+        if sum(sorted(most, reverse=True)[:at_once]) <= epsilon:
+            for group, left in zip(groups, most, strict=True):
+                shares |= self._lift(policy, {number: shares[number] for number in sorted(group)}, left)
+        found = [
+            self._best(policy, number, shares[number]) if shares[number] else each
+            for number, each in enumerate(first)
+        ]
         labels = tuple(each.label for each in self.members)
-        yield Stacked(tuple(found.values()), tuple(shares.values()), labels, epsilon)
+        yield Stacked(tuple(found), tuple(shares.values()), labels, epsilon)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Stacked:
         del strategy
@@ -104,34 +122,33 @@ class SeveralQuestions(Question):
             raise ArgumentError("query", what, fix="ask for it by itself.")
         return tried[pick_best(tried)]
 
-    def _groups(self, policy: Policy, numbers: Sequence[int]) -> list[list[int]]:
-        """Return questions in groups: two that look at a common block of columns are in one."""
-        groups: list[tuple[set[tuple[str, ...]], list[int]]] = []
-        for number in numbers:
-            own = {
-                block for block in policy.secrets if set(block) & set(self.members[number].question.columns)
-            }
-            own -= {block for block in own if policy.public_columns.issuperset(block)}
-            joined = [group for group in groups if group[0] & own]
-            blocks = own.union(*(group[0] for group in joined))
-            groups = [group for group in groups if group not in joined]
-            groups.append((blocks, sorted([number, *(one for group in joined for one in group[1])])))
-        return [group for _, group in groups]
+    def _limits(self, policy: Policy, numbers: Sequence[int]) -> list[frozenset[int]]:
+        """Return sets of questions; whatever an edge changes is within one of them."""
+        public, every = policy.public_columns, frozenset(numbers)
+        blocks = [block for block in policy.secrets if not public.issuperset(block)]
+        seen = [
+            frozenset(n for n in numbers if set(block) & set(self.members[n].question.columns))
+            for block in blocks
+        ]
+        seen = [each for each in seen if each]
+        limit = policy.graph.project(self.columns).limit
+        if policy.presence or limit >= len(seen) or math.comb(len(seen), limit) > MAX_CHOICES:
+            return [every] if numbers else []
+        return list(dict.fromkeys(frozenset().union(*some) for some in itertools.combinations(seen, limit)))
 
-    def _lift(self, policy: Policy, group: Sequence[int], left: Fraction) -> dict[int, Fraction]:
-        """Return the shares of a group that may lose so much."""
-        even = dict.fromkeys(group, left / len(group))
-        shares = even
-        for _ in range(TRIES if len(group) > 1 else 0):
+    def _lift(self, policy: Policy, shares: dict[int, Fraction], left: Fraction) -> dict[int, Fraction]:
+        """Return shares, lifted to what the worst edge leaves of what some questions may lose together."""
+        kept = shares
+        for _ in range(TRIES if len(shares) > 1 else 0):
             lost = self._lost(policy, shares)
             if lost is None or not lost:
                 break
             if lost <= left:
-                even = shares
+                kept = shares
             if lost == left:
                 break
             shares = {number: share * left / lost for number, share in shares.items()}
-        return even
+        return kept
 
     def _lost(self, policy: Policy, shares: Mapping[int, Fraction]) -> Fraction | None:
         """Return what the worst edge loses by some questions together; None where there are too many."""
@@ -145,3 +162,36 @@ class SeveralQuestions(Question):
             return None
         found = edge_loss(stacked.matrix(), stacked.scales, graph.edges()).value
         return None if isinstance(found, float) else found
+
+
+def share_evenly(
+    numbers: Sequence[int], limits: Sequence[frozenset[int]], epsilon: Fraction
+) -> dict[int, Fraction]:
+    """Return shares that grow evenly until those of a limit add up to epsilon.
+
+    Examples:
+        >>> found = share_evenly([0, 1, 2], [frozenset({0, 1}), frozenset({2})], Fraction(1))
+        >>> [str(share) for share in found.values()]
+        ['1/2', '1/2', '1']
+    """
+    shares: dict[int, Fraction] = {}
+    free = set(numbers)
+    while free:
+        growing = [(limit, limit & free) for limit in limits if limit & free]
+        rooms = [
+            (epsilon - sum(shares.get(n, Fraction(0)) for n in limit)) / len(own) for limit, own in growing
+        ]
+        least = min(rooms)
+        held = set().union(*(own for (_, own), room in zip(growing, rooms, strict=True) if room == least))
+        shares |= dict.fromkeys(held, least)
+        free -= held
+    return {number: shares[number] for number in numbers}
+
+
+def _groups(limits: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """Return questions in groups: two that an edge may change at once are in one."""
+    groups: list[frozenset[int]] = []
+    for limit in limits:
+        joined = [group for group in groups if group & limit]
+        groups = [group for group in groups if not group & limit] + [limit.union(*joined)]
+    return groups
