@@ -244,12 +244,15 @@ class NoisyMoments(WeighedTotals):
         for total, peak, scale in zip(self.totals, self.moved.peaks, self.total_scales, strict=True):
             step = Fraction(1)
             names: list[str] = []
-            for each in total.factors if isinstance(total, Total) else ():
+            factors = total.factors if isinstance(total, Total) else ()
+            for each in factors:
                 step *= each.unit
                 names += [each.attribute.name] if each in self.lattices else []
             name = f"{names[0]}^2" if len(names) == 2 and names[0] == names[1] else " * ".join(names)
+            rest = list(dict.fromkeys(each.attribute.name for each in factors if each not in self.lattices))
+            name = (name or "rows") + f" where {' and '.join(rest)} is present" * bool(rest)
             if peak:
-                found.append(InUnits(name or "rows", step, step * peak, step * scale, np.nan, "number"))
+                found.append(InUnits(name, step, step * peak, step * scale, np.nan, "number"))
         return tuple(found)
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
