@@ -102,7 +102,7 @@ def _bound_edges(
     blocks = [block for block in policy.secrets if used & set(block)]
     patterns = [_block_changes(policy, block, totals, ends) for block in blocks]
     limit = len(patterns) if policy.graph.moves is None else policy.graph.moves
-    flows = [tuple(flow * most for most in largest)] if flow else []
+    flows = [tuple(flow * most for most in largest)] if flow or not patterns else []
     shared = tuple(_span(total, ends) if _crosses(total, blocks) else 0 for total in totals)
     return Shifts(tuple(patterns), tuple(flows), limit, shared if any(shared) else ())
 
