@@ -364,7 +364,7 @@ class EitherTables(Protocol):
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a list of names is one table
         self,
-        columns: Columns,
+        columns: Columns | None = None,
         *,
         epsilon: Epsilon,
         order: None = None,
@@ -376,7 +376,7 @@ class EitherTables(Protocol):
     @overload
     def __call__(
         self,
-        columns: Columns | Sequence[Columns],
+        columns: Columns | Sequence[Columns] | None = None,
         *,
         epsilon: Epsilon,
         order: int | None = None,
@@ -401,6 +401,12 @@ class AnyFrame(ProtectedFrame, ReleasedFrame):
     quantile = _either(Protected.quantile, ReleasedFrame.quantile)
     range = _either(Protected.range, ReleasedFrame.range)
     mean = _either(Protected.mean, ReleasedFrame.mean)
+    median = _either(Protected.median, ReleasedFrame.median)
+    var = _either(Protected.var, ReleasedFrame.var)
+    std = _either(Protected.std, ReleasedFrame.std)
+    value_counts = _either(Protected.value_counts, ReleasedFrame.value_counts)
+    mode = _either(Protected.mode, ReleasedFrame.mode)
+    top = _either(Protected.top, ReleasedFrame.top)
     marginal: EitherTables
     kmeans = _either(Protected.kmeans, ReleasedFrame.kmeans)
 

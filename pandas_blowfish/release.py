@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from pandas_blowfish import markup
 from pandas_blowfish.arrangement import lengthen, widen
 from pandas_blowfish.books.receipt import (
+    COMBINED,
+    MOMENTS,
     OWN_UNITS,
     RANKS,
     TECHNICAL,
@@ -33,7 +35,8 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
-from pandas_blowfish.plan.totals.solve import total_interval
+from pandas_blowfish.plan.totals.moment_solve import MomentReader
+from pandas_blowfish.plan.totals.solve import numbers_of, total_interval
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
@@ -243,6 +246,10 @@ def _whole_ends(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def _ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Any, Any]:
     """Return low and high of each answer, by the verb that released it."""
+    if facts["verb"] in COMBINED:
+        return _member_ends(facts, frame, level)
+    if "moments" in facts:
+        return _moment_ends(facts["verb"], facts["moments"], frame, level, post=bool(facts["post"]))
     value = frame[value_of(facts["verb"])]
     if facts["verb"] in READ_OFF or "cell_bounds" in facts:
         return _around(facts, value, level)
@@ -258,7 +265,8 @@ def value_of(verb: Any, values_are: Any = None) -> str:
     """Return the column that holds the answers of a verb."""
     if values_are == SHARES:
         return "proportion"
-    return {**dict.fromkeys((*READ_OFF, *TOTALS), "value"), "kmeans": "size"}.get(str(verb), "count")
+    valued = dict.fromkeys((*READ_OFF, *TOTALS, *MOMENTS, *COMBINED), "value")
+    return {**valued, "kmeans": "size"}.get(str(verb), "count")
 
 
 def _usable(frame: pd.DataFrame) -> Facts:
@@ -416,6 +424,58 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
         low_enough, high_enough = value.cat.codes >= low.cat.codes, value.cat.codes <= high.cat.codes
     if not (value.isna() | (low_enough & high_enough)).all():
         raise FrameError("these are not the values that were released", fix="ask the release itself.")
+    return low, high
+
+
+def _moment_ends(verb: str, stated: Facts, frame: pd.DataFrame, level: Any, *, post: bool) -> tuple[Any, Any]:
+    """Return low and high of variances, deviations, covariances or correlations, from the noisy totals."""
+    many, names = int(stated["levels"]), {name: place for place, name in enumerate(stated["columns"])}
+    listed = list(enumerate(stated["pairs"]))  # rows that a column may be missing in are counted last
+    listed = listed if verb == "size" else listed[::-1]
+    pairs = {(int(one), int(two)): place for place, (one, two, *_) in listed}
+    totals, numbers = [], []
+    for label in frame.index:
+        parts = label if isinstance(label, tuple) else (label,)
+        outer, inner = parts[: len(parts) - many], parts[len(parts) - many :]
+        text = label_text(outer[0] if len(outer) == 1 else outer) if outer else ""
+        totals.append([int(each) for each in stated["totals"][text].split()])
+        asked = sorted(names[each] for each in inner) or [0]
+        numbers.append(pairs[asked[0], asked[-1]])
+    shown, spans = numbers_of(frame["value"]), frame["value"].dtype.kind == "m"
+    low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
+    table, places = np.array(totals, dtype=np.float64), np.array(numbers)
+    some = ~(np.isnan(shown) & (table == 0).all(axis=1)) if len(table) else np.zeros(0, dtype=bool)
+    for number in np.unique(places[some]).tolist():
+        own = np.flatnonzero((places == number) & some)  # the others are of groups that no row can be in
+        reader = MomentReader(stated, number, verb, table[own])
+        then, _ = reader.estimate(post)
+        if not np.allclose(shown[own], then, rtol=1e-6, atol=float(spans), equal_nan=True):
+            raise FrameError("these are not the values that were released", fix="ask the release itself.")
+        low[own], high[own] = reader.bound(level)
+    if not spans:
+        return low, high
+    room = [np.clip(end, 0, 2.0**62) for end in (np.floor(low), np.ceil(high))]
+    return pd.to_timedelta(room[0], unit="ns"), pd.to_timedelta(room[1], unit="ns")
+
+
+def _member_ends(facts: Facts, frame: pd.DataFrame, level: Any) -> tuple[Floats, Floats]:
+    """Return low and high of statistics of several questions, each as its own question has them."""
+    low, high = np.full(len(frame), np.nan), np.full(len(frame), np.nan)
+    names = [str(key) for key in frame.index.names]
+    label = {key: frame.index.get_level_values(key) for key in ("column", "statistic") if key in names}
+    groups = [key for key in names if key not in label]
+    for column, statistic, member, inner in facts["sources"]:
+        own = np.asarray(label["statistic"] == statistic)
+        own &= np.asarray(label["column"] == column) if "column" in label else True
+        if not own.any():
+            continue
+        rows = frame[own]
+        keys = [rows.index.get_level_values(key) for key in groups]
+        tuples = [(*outer, inner) for outer in zip(*keys, strict=True)] if keys else [inner] * len(rows)
+        rows.index = pd.MultiIndex.from_tuples(tuples) if keys else pd.Index(tuples)
+        stated = read_receipt(facts["members"][member])
+        verb = statistic if "moments" in stated else stated["verb"]
+        low[own], high[own] = _ends(rows, {**stated, "verb": verb}, level)
     return low, high
 
 

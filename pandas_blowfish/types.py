@@ -29,6 +29,8 @@ Strategy: TypeAlias = (
         "even",
         "joint",
         "total",
+        "moments",
+        "together",
         "direct",
         "optimised",
         "dawa",

@@ -17,12 +17,13 @@ from pandas_blowfish.arguments import check_call
 from pandas_blowfish.beyond.scenario import Scenario
 from pandas_blowfish.pandas_names import name_error
 from pandas_blowfish.pandas_verbs import Answer, Answers, PandasVerbs
+from pandas_blowfish.summary_verbs import SummaryVerbs
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
 
 Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
 
 
-class Verbs(PandasVerbs[Answer, Answers]):
+class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
     """What can be asked about rows: of a protected frame, which answers, or of `plan`, which only plans.
 
     On `plan` epsilon is 1 unless stated, `post` and `name` change nothing, and what comes back is a `Plan`

@@ -91,6 +91,7 @@ VERBS |= {
     "mode",
     "top",
 }
+VERBS |= {"var", "std", "cov", "corr", "describe", "agg"}
 ROWS = {"protect"}
 PROTECTED = VERBS | {"plan", "policy", "budget", "ledger", "report", "native", "protect"}
 RELEASED = {"hist", "cumhist", "quantile", "range", "receipt", "interval", "assign", "plot"}

@@ -19,6 +19,7 @@ from pandas_blowfish.verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
 VERBS += ["logsum", "geomean", "kmeans", "value_counts", "size", "median", "crosstab", "mode", "top"]
+VERBS += ["var", "std", "cov", "corr", "describe", "agg"]
 SCRIPT = """
 import pandas as pd
 import pandas_blowfish as bf
@@ -128,6 +129,8 @@ def test_every_strategy_is_offered():
         lambda s: plan.marginal([["sex"], ["disease"]], strategy=s),
         lambda s: plan.workload([[1, -1]], "sex", strategy=s),
         lambda s: plan.sum("age", strategy=s),
+        lambda s: plan.var("age", strategy=s),
+        lambda s: plan.describe("age", strategy=s),
         lambda s: plan.kmeans(["age", "income"], 2, strategy=s),
         lambda s: plan.mode("age", strategy=s),
         lambda s: plan.range(["age", "income"], [((0, 17), (0, 1000))], strategy=s),

@@ -177,6 +177,17 @@ def _integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
+def _moments(value: Any) -> bool:
+    named = isinstance(value, Mapping) and all(map(_text, value))
+    parts = named and _list(_scale)(value.get("scales")) and _list(_positive)(value.get("units"))
+    return parts and _texts(value.get("totals")) and _whole(value.get("ddof")) and _whole(value.get("levels"))
+
+
+def _source(value: Any) -> bool:
+    plain = isinstance(value, (list, tuple)) and len(value) == 4
+    return plain and _text(value[0]) and _text(value[1]) and _whole(value[2])
+
+
 def _counts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_text(key) and _whole(each) for key, each in value.items())
 
@@ -225,7 +236,7 @@ ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # rena
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
-    *("layout", "table_answers", "share_levels", "share_totals", "synopsis"),
+    *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -233,6 +244,8 @@ OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and 
 }
 TOTALS = ("sum", "mean", "logsum", "geomean")
 RANKS = ("mode", "top")  # verbs that list values
+MOMENTS = ("var", "std", "cov", "corr")
+COMBINED = ("describe", "agg")  # made of several questions
 BLANK = (
     *("name", "price_rule", "expected_squared_error", "largest_answer", "rows", "unit", "strategy"),
     *("sensitivity", "noise", "scale", "smallest_scale", "std_low", "std_high", "lowest_shift"),
@@ -269,6 +282,9 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
+    "moments": (_moments, "a record of scales and totals"),
+    "members": (_list(lambda value: isinstance(value, Mapping)), "a list of records"),
+    "sources": (_list(_source), "where each statistic is read off"),
     "cell_bounds": (_texts, "numbers by label, as text"),
     "share_totals": (_texts, "numbers by label, as text"),
     "share_levels": (_list(_text), "a list of texts"),

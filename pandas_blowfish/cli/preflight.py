@@ -16,6 +16,7 @@ from typing import Any
 
 from pandas_blowfish.books.ledger import Budget, Dataset, Ledger
 from pandas_blowfish.books.pools import Pool, require_total
+from pandas_blowfish.books.receipt import COMBINED, MOMENTS
 from pandas_blowfish.books.reprice import policy_of
 from pandas_blowfish.cli import outputs
 from pandas_blowfish.cli.jobs import Ask, Job
@@ -42,7 +43,7 @@ from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise
-MEANS = ("mean", "geomean")  # whose plans state a number of rows, which no name does
+MEANS = ("mean", "geomean", *MOMENTS, *COMBINED)  # whose plans state a number of rows, which no name does
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _pieces(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> lis
 def _attributes(asked: Tally | Total) -> list[Attribute]:
     """Return the columns that are read."""
     tally = asked.tally if isinstance(asked, Total) else asked
-    more = [asked.lattice.attribute] if isinstance(asked, Total) else []
+    more = asked.attributes if isinstance(asked, Total) else ()
     return [*(binning.attribute for binning in tally.binnings), *more]
 
 
@@ -117,7 +117,7 @@ def _groups(table: Pieces, asked: Tally | Total, *, clip: bool) -> Ints | None:
     codes, rows = groups
     if isinstance(asked, Total):
         bins = combine(asked.tally, [codes[b.attribute.name] for b in asked.tally.binnings], len(rows))
-        return total_groups(asked, codes[asked.lattice.attribute.name], bins, rows)
+        return total_groups(asked, codes, bins, rows)
     return gather(asked, [codes[binning.attribute.name] for binning in asked.binnings], rows)
 
 

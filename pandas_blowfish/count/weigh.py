@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
@@ -36,7 +36,7 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
         clip: Put numbers beyond the bounds into the nearest cell.
 
     Proof note:
-        Requires: fewer than 2^32 rows.
+        Requires: fewer than 2^32 rows; no product of weights beyond +-2^61 (`require_small`).
         Ensures:  the exact sum of weights that are clamped one by one to +-2^61; halves of several parts of
                   the rows may be added up. `clamp` makes the sum of them, clamped itself.
         Because:  weights are split into halves of 31 bits, whose sums over a chunk are whole numbers below
@@ -44,12 +44,12 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
         Checked:  tests/count/test_weigh.py::test_matches_python_integers
     """
     size = asked.tally.size
-    read = encoder(frame[asked.lattice.attribute.name], asked.lattice.attribute, clip=clip)
+    readers = {each.name: encoder(frame[each.name], each, clip=clip) for each in asked.attributes}
     low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     step = int(np.clip(size, CHUNK, LARGE))
     for start in range(0, len(frame), step):
         stop = min(start + step, len(frame))
-        weights, kept = weigh(asked.lattice, read(start, stop))
+        weights, kept = weigh_product(asked, {name: read(start, stop) for name, read in readers.items()})
         groups = None
         if bins is not None:
             groups = bins(start, stop)
@@ -63,16 +63,16 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
     return np.stack([high, low])
 
 
-def total_groups(asked: Total, codes: Ints, bins: Ints, rows: Ints) -> Ints:
+def total_groups(asked: Total, codes: Mapping[str, Ints], bins: Ints, rows: Ints) -> Ints:
     """Return the halves that `total` gives, from groups of rows that share the code of their value.
 
     Args:
         asked: What rows weigh, and the groups of the answer.
-        codes: The code of each group's value.
+        codes: For each column that is weighed the code of each group's value.
         bins: The group of the answer that it is in, -1 for none.
         rows: How many rows it has.
     """
-    weights, kept = weigh(asked.lattice, codes)
+    weights, kept = weigh_product(asked, codes)
     sums = np.zeros(asked.tally.size, dtype=object)  # of whole numbers of any size
     for place, weight, many, own in zip(bins, weights.tolist(), rows.tolist(), kept, strict=True):
         if own and place >= 0:
@@ -94,6 +94,15 @@ def clamp(halves: Ints) -> Ints:
     inside = np.clip(high, -(LIMIT >> HALF), LIMIT >> HALF)
     found: Ints = np.clip((inside << HALF) + np.where(inside == high, low, 0), -LIMIT, LIMIT)
     return found
+
+
+def weigh_product(asked: Total, codes: Mapping[str, Ints]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the product of each row's weights, and which rows have all of them."""
+    weights, kept = weigh(asked.lattice, codes[asked.lattice.attribute.name])
+    for each in asked.times:
+        more, own = weigh(each, codes[each.attribute.name])
+        weights, kept = weights * more, kept & own
+    return weights, kept
 
 
 def weigh(lattice: Lattice, codes: Ints) -> tuple[Ints, NDArray[np.bool_]]:

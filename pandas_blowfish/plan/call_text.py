@@ -9,9 +9,9 @@ from typing import Any
 
 MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its hash
 REST = (
-    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "rows", "units", "strategy", "prior"),
-    "alpha",
-    "scenario",
+    *("functions", "percentiles"),
+    *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "ddof", "rows", "units", "strategy"),
+    *("prior", "alpha", "scenario"),
     "dropna",
 )
 DIGEST = re.compile(

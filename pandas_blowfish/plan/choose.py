@@ -65,12 +65,7 @@ def choose(
     tried = build(False)
     if not tried:
         raise ArgumentError("strategy", f"{strategy} {asked[0].why_not(strategy)}", fix='"auto"')
-    best, way = tried[0]
-    if len(tried) > 1:  # of equals the first, which is the simplest
-        least = min(each.mse for each, _ in tried)
-        best, way = next((pair for pair in tried if pair[0].mse <= least * (1 + 1e-9)), tried[0])
-    if tried[0][0].tolerance > 1 and tried[0][0].mse <= tried[0][0].tolerance * best.mse:
-        best, way = tried[0]
+    best, way = tried[pick_best([each for each, _ in tried])]
     plan = kind(
         policy,
         epsilon,
@@ -84,6 +79,16 @@ def choose(
     )
     _keep(key, plan)
     return plan
+
+
+def pick_best(tried: Sequence[Strategy]) -> int:
+    """Return the place of the strategy of least error; of equals the first, which is the simplest."""
+    if len(tried) == 1:
+        return 0
+    least = min(each.mse for each in tried)
+    best = next((place for place, each in enumerate(tried) if each.mse <= least * (1 + 1e-9)), 0)
+    simple = tried[0].tolerance > 1 and tried[0].mse <= tried[0].tolerance * tried[best].mse
+    return 0 if simple else best
 
 
 def _keep(key: Any, plan: Plan) -> None:

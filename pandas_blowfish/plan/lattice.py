@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -88,15 +88,40 @@ class Lattice:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """The weights of one column added up over the rows of each group of a tally."""
+    """The weights of one column, or products of several, added up over the rows of each group of a tally.
+
+    Attributes:
+        tally: The groups and the filter.
+        lattice: What a row weighs.
+        times: What that is multiplied by: the same weights again for squares, those of other columns for
+            products. A row in which any of these columns is missing weighs nothing.
+    """
 
     tally: Tally
     lattice: Lattice
+    times: tuple[Lattice, ...] = ()
+
+    @property
+    def factors(self) -> tuple[Lattice, ...]:
+        """Return all weights that are multiplied."""
+        return (self.lattice, *self.times)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Return the columns whose values are weighed, each once."""
+        return tuple({each.attribute.name: each.attribute for each in self.factors}.values())
+
+    def weights_at(self, codes: Mapping[str, Ints]) -> Ints:
+        """Return the weight of each of some cells, given by the codes of the columns."""
+        weights = self.lattice.weights_at(codes[self.lattice.attribute.name])
+        for each in self.times:
+            weights = weights * each.weights_at(codes[each.attribute.name])
+        return weights
 
     def entries(self, cells: Cells) -> tuple[Ints, Ints]:
         """Return the group that each of some cells is added up in, -1 for none, and its weight."""
-        codes = np.where(cells.absent, 0, cells.codes[self.lattice.attribute.name])
-        return self.tally.bins_at(cells), self.lattice.weights_at(codes)
+        codes = {each.name: np.where(cells.absent, 0, cells.codes[each.name]) for each in self.attributes}
+        return self.tally.bins_at(cells), self.weights_at(codes)
 
 
 @dataclass(frozen=True)
@@ -132,7 +157,7 @@ class InUnits:
         return span_text(Fraction(round(amount))) if self.kind == "datetime" else str(amount)
 
 
-def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Lattice:
+def lattice(attribute: Attribute, centre: tuple[int, int] | None = None, limit: int = LIMIT) -> Lattice:
     """Return the weights of a column's cells on the coarsest lattice that holds their representatives.
 
     A representative is the value itself for whole numbers and listed ones, the middle of a bin within the
@@ -142,6 +167,7 @@ def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Latt
     Args:
         attribute: A column of numbers, instants or truth values.
         centre: Two cells: the origin is put midway between them; None for an origin of 0.
+        limit: What weights stay below where a coarser cut of the step can do that; less for squares.
 
     Examples:
         >>> from pandas_blowfish.policy.domain import integers
@@ -160,9 +186,9 @@ def lattice(attribute: Attribute, centre: tuple[int, int] | None = None) -> Latt
     unit = common([high - low, *steps] if centre else [low, high, *steps])
     largest = max(abs(low), abs(high), high - low)
     part = attribute.step if steps else min(attribute.step, largest) or attribute.step
-    if part / unit > FINEST or largest / unit >= LIMIT:
+    if part / unit > FINEST or largest / unit >= limit:
         cut = FINEST
-        while cut > 1 and largest * cut / part >= LIMIT:
+        while cut > 1 and largest * cut / part >= limit:
             cut //= 2
         unit = part / cut
     if centre is not None:

@@ -35,6 +35,7 @@ MAX_DATED = 10_000  # ranges of dates of which some are spelt out
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
 MEANS = ("mean", "geomean")  # read off a noisy sum
 ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
+ANSWERS |= {"var": "per variance at most", "cov": "per covariance at most"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +189,15 @@ class Plan:
     def part(self) -> Part:
         """Return which components of blocks of columns a release looks at; of blocks left out all."""
         return find_part(self)
+
+    @property
+    def members(self) -> tuple[Plan, ...]:
+        """Return the plans that this one is made of, where it answers several questions; else nothing."""
+        pairs = zip(self.asked[self.way].asked_together, self.measurement.members, strict=True)
+        return tuple(
+            replace(self, measurement=each, query=query, asked=(question,), way=0)
+            for (query, question), each in pairs
+        )
 
     def at(self, epsilon: Any) -> Plan:
         """Return the plan of the same question at another epsilon; `auto` may choose otherwise there."""

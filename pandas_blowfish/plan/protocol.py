@@ -80,6 +80,11 @@ class Question(ABC):
         """Return why a strategy may not be able to answer this question."""
         return f"cannot answer this: {strategy}"
 
+    @property
+    def asked_together(self) -> tuple[tuple[Mapping[str, Any], Question], ...]:
+        """Return the questions that this one is made of, each as plain data too; nothing for most."""
+        return ()
+
     def is_total_of(self, column: str) -> bool:
         """Return whether this asks for the sum or mean of one column over all rows, and for nothing else."""
         del column
@@ -263,6 +268,10 @@ class Strategy(Round, Protocol):
     def in_units(self) -> tuple[InUnits, ...]:
         """Return what is measured in units other than rows, each in its own; nothing for counts."""
 
+    @property
+    def members(self) -> tuple[Strategy, ...]:
+        """Return the strategies that this one is made of; nothing for most."""
+
 
 class OneRound(OwnNoise):
     """What most strategies have in common: one round, their own, whose query rows are known beforehand."""
@@ -333,6 +342,11 @@ class OneRound(OwnNoise):
 
     def in_units(self) -> tuple[InUnits, ...]:
         """Return nothing: what is measured are counts."""
+        return ()
+
+    @property
+    def members(self) -> tuple[Strategy, ...]:
+        """Return nothing: it is not made of others."""
         return ()
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pandas_blowfish.books.analysts import is_name
+from pandas_blowfish.books.receipt import COMBINED, MOMENTS, TOTALS
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonError
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
 from pandas_blowfish.plan.call_text import is_digest, literal
@@ -23,7 +24,7 @@ HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")
 SELECT = "__getitem__"  # the step of columns in brackets
 COLUMNS = ("columns", "column")  # what verbs call theirs
-SUMMED = ("sum", "mean", "logsum", "geomean", "hist", "count")  # what may state its number of rows
+SUMMED = (*TOTALS, *MOMENTS, *COMBINED, "hist", "count")  # what may state its number of rows
 MAX_TEXT = 1_000_000
 MAX_STEPS = 100
 ALLOWED = "such as where('age >= 18').groupby('sex').hist('disease', epsilon=0.1)"

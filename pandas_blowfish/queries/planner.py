@@ -27,6 +27,8 @@ from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_ma
 from pandas_blowfish.queries.quantile import plan_median, plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
 from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.statistics.deviation import moment_frame, plan_corr, plan_cov, plan_std, plan_var
+from pandas_blowfish.queries.statistics.summary import plan_agg, plan_describe, summary_frame
 from pandas_blowfish.queries.top import plan_mode, plan_top, rank_frame
 from pandas_blowfish.queries.totals import plan_geomean, plan_logsum, plan_mean, plan_sum, total_frame
 from pandas_blowfish.queries.value_counts import (
@@ -110,6 +112,12 @@ VERBS = {
     "crosstab": Verb(plan_crosstab, crosstab_frame, wide=True),
     "mode": Verb(plan_mode, rank_frame),
     "top": Verb(plan_top, rank_frame),
+    "var": Verb(plan_var, moment_frame),
+    "std": Verb(plan_std, moment_frame),
+    "cov": Verb(plan_cov, moment_frame),
+    "corr": Verb(plan_corr, moment_frame),
+    "describe": Verb(plan_describe, summary_frame),
+    "agg": Verb(plan_agg, summary_frame),
 }
 
 
@@ -179,6 +187,19 @@ class Planner(Verbs[Plan, Plan]):
         def sum(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                 rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
         mean = logsum = geomean = sum
+        def var(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, ddof: int = 1,
+                strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
+                name: str | None = None) -> Plan: ...
+        std = cov = var
+        def corr(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                 strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
+                 name: str | None = None) -> Plan: ...
+        def describe(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                     percentiles: Shares | None = None, strategy: Strategy = "auto",
+                     rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
+        def agg(self, functions: Mapping[str, str | Sequence[str]] | str | Sequence[str], *,
+                epsilon: Epsilon = 1, strategy: Strategy = "auto", rows: int | None = None,
+                post: bool = True, name: str | None = None) -> Plan: ...
         def kmeans(self, columns: Columns | int | None = None,
                    k: int | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
                    scale: bool | Mapping[str, Number] = True, rows: int | None = None, post: bool = True,

@@ -52,6 +52,9 @@ VERBS = [
 ]
 
 
+SUMMARIES = ["var", "std", "cov", "corr", "describe", "agg"]
+
+
 @dataclass(frozen=True)
 class Case:
     """A question to a policy, and tables of which some are neighbours.
@@ -197,7 +200,7 @@ def _policy(draw: random.Random, verb: str, small: bool) -> bf.Policy | None:
     """Return a policy of one to three columns; with few cells perhaps public facts."""
     columns = draw.choice([1, 2] if small else [1, 1, 2, 2, 3])
     most = {1: 5, 2: 2, 3: 2}[columns] if small else {1: 7, 2: 4, 3: 3}[columns]
-    numbers = verb in ("kmeans", "sum", "mean")
+    numbers = verb in ("kmeans", "sum", "mean", *SUMMARIES)
     attributes = []
     for place, name in enumerate("uvw"[:columns]):
         ordered = numbers and (place == 0 or draw.random() < 0.5)
@@ -327,10 +330,22 @@ def _verb(
     if verb == "boxes" and len(ordered) > 1:
         sides = draw.sample(ordered, 2)
         return "range", ([each.name for each in sides], random_boxes(draw, sides, draw.randint(1, 3))), {}
-    if verb in ("sum", "mean", "kmeans") and numbers:
+    if verb == "agg" and numbers:
+        return "agg", (_functions(draw, rest, numbers),), {}
+    if verb in ("sum", "mean", "kmeans", *SUMMARIES) and numbers:
         chosen = [each.name for each in draw.sample(numbers, draw.randint(1, len(numbers)))]
         return verb, (chosen, *((draw.randint(1, 2),) if verb == "kmeans" else ())), {}
     return "count", (), {}
+
+
+def _functions(draw: random.Random, rest: list[Attribute], numbers: list[Attribute]) -> dict[str, list[str]]:
+    """Return statistics of some columns; of categories how many there are."""
+    asked = {}
+    for each in draw.sample(rest, draw.randint(1, len(rest))):
+        names = ["count", "size"]
+        names += ["sum", "mean", "var", "std", "median"] if each in numbers else []
+        asked[each.name] = draw.sample(names, draw.randint(1, len(names)))
+    return asked
 
 
 def _by_edges(

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import SecretError, UnboundedColumnError
-from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.lattice import LIMIT, Lattice, Total, lattice
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.sensitivity import straight
@@ -150,6 +150,8 @@ def _widest(changes: Ints) -> Ints:
 Pattern = tuple[int, ...]
 MAX_LINED = 10**6  # bins beyond which the groups of a filtered column are not looked at one by one
 MAX_PATTERNS = 20_000
+FEW_PATTERNS = 32  # of which all are added up in fractions
+NEAR = 1e-9  # of the largest sum: what floats find this much below it is surely less
 KINDS = ("within", "lost")  # how a record that stays in its group may change a total
 
 
@@ -178,22 +180,43 @@ class Shifts:
         blocks: For each block of columns the changes its moves make, total by total.
         flows: The changes of edges that lead to another group, or out.
         limit: How many blocks an edge may move.
+        shared: Of totals that several blocks change the most that all of them do together, 0 for others;
+            nothing where there are no such totals.
     """
 
     blocks: tuple[tuple[Pattern, ...], ...]
     flows: tuple[Pattern, ...]
     limit: int
+    shared: Pattern = ()
 
     def loss(self, rates: Sequence[Fraction]) -> Fraction:
         """Return a bound on what an edge loses when a change by 1 of total t loses rates[t]."""
-        own = [max((_dot(pattern, rates) for pattern in block), default=Fraction(0)) for block in self.blocks]
-        most = sum(sorted(own, reverse=True)[: self.limit], Fraction(0))
+        most = self._moved(rates)
+        if self.shared:  # what several blocks change is at most what each does, and never more than it can
+            own = [Fraction(0) if most_of else rate for most_of, rate in zip(self.shared, rates, strict=True)]
+            most = min(most, self._moved(own) + _dot(self.shared, rates))
         return max([most, *(_dot(pattern, rates) for pattern in self.flows)])
+
+    def _moved(self, rates: Sequence[Fraction]) -> Fraction:
+        own = [
+            _largest_dot(block, table, rates) for block, table in zip(self.blocks, self._tables, strict=True)
+        ]
+        return sum(sorted(own, reverse=True)[: self.limit], Fraction(0))
+
+    @cached_property
+    def _tables(self) -> tuple[Floats | None, ...]:
+        """Return the changes of blocks that have many of them, as floats."""
+        return tuple(
+            np.array(block, dtype=np.float64) if len(block) > FEW_PATTERNS else None for block in self.blocks
+        )
 
     @cached_property
     def peaks(self) -> Pattern:
         """Return the most that an edge changes each total; 0 for what no edge changes."""
-        patterns = [*(pattern for block in self.blocks for pattern in block), *self.flows]
+        own = [tuple(map(max, zip(*block, strict=True))) for block in self.blocks if block]
+        moved = [sum(sorted(each, reverse=True)[: self.limit]) for each in zip(*own, strict=True)]
+        moved = [min(a, b) if b else a for a, b in zip(moved, self.shared or (0,) * len(moved), strict=True)]
+        patterns = [*([tuple(moved)] if own else []), *self.flows]
         return tuple(map(max, zip(*patterns, strict=True))) if patterns else ()
 
 
@@ -264,12 +287,14 @@ def _lost(lattice: Lattice, secret: Mapping[str, Any]) -> int:
     """Return the largest weight of a value that may become missing along an edge, in evenly cut cells."""
     if joins_all(secret):
         return lattice.largest
-    ends = _like(lattice.attribute, secret)
+    ends = joined_to_missing(lattice.attribute, secret)
     return 0 if ends is None else int(abs(lattice.weights_at(np.array(ends))).max())
 
 
-def _like(attribute: Attribute, secret: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the first and the last cell joined to missing values that are like one; None without such."""
+def joined_to_missing(attribute: Attribute, secret: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the first and the last cell that an edge joins to the missing one; None where none does."""
+    if joins_all(secret):
+        return 0, attribute.cells - 1
     if (cell := stand_in(secret, attribute)) is None:
         return None
     assert isinstance(attribute, (Grid, Unbounded))
@@ -392,6 +417,14 @@ def _only(members: Sequence[int], changes: Sequence[int], size: int) -> Pattern:
     for number, change in zip(members, changes, strict=True):
         pattern[number] = int(change)
     return tuple(pattern)
+
+
+def _largest_dot(patterns: Sequence[Pattern], table: Floats | None, rates: Sequence[Fraction]) -> Fraction:
+    """Return the largest sum of changes times rates, in fractions; floats leave out what is surely less."""
+    if table is not None:
+        sums = table @ np.array([float(rate) for rate in rates])
+        patterns = [patterns[place] for place in np.flatnonzero(sums >= sums.max() * (1 - NEAR)).tolist()]
+    return max((_dot(pattern, rates) for pattern in patterns), default=Fraction(0))
 
 
 def _dot(pattern: Pattern, rates: Sequence[Fraction]) -> Fraction:

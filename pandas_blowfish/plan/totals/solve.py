@@ -307,8 +307,8 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         raise _changed()
     origins = [Fraction(text) for text in receipt["column_origins"]]
     dated = pd.api.types.is_datetime64_any_dtype(release["value"].dtype)
-    value = _from_origin(release["value"], origins, codes) if dated else _numbers(release["value"])
-    std = _numbers(release["std"])
+    value = _from_origin(release["value"], origins, codes) if dated else numbers_of(release["value"])
+    std = numbers_of(release["std"])
     low, high = value.copy(), value.copy()
     low[np.isinf(std)], high[np.isinf(std)] = -np.inf, np.inf
     for number in np.unique(codes).tolist():
@@ -397,7 +397,8 @@ def instants(starts: Ints, moved: Floats, zone: Any) -> pd.DatetimeIndex:
     return stamps.tz_convert(zone) if zone is not None else stamps.tz_localize(None)
 
 
-def _numbers(std: pd.Series[Any]) -> Floats:
+def numbers_of(std: pd.Series[Any]) -> Floats:
+    """Return numbers as floats, spans of time in nanoseconds."""
     if std.dtype.kind == "m":
         found = std.to_numpy(dtype="timedelta64[ns]").view(np.int64).astype(np.float64)
         return np.where(std.isna().to_numpy(), np.nan, found)

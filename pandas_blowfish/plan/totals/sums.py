@@ -16,14 +16,11 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.markup import span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, lightest, rounding
-from pandas_blowfish.plan.protocol import OneRound
-from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
-from pandas_blowfish.plan.scales import Scales, variance
-from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.policy.attribute import Attribute
-from pandas_blowfish.policy.cells import Cells
-from pandas_blowfish.policy.domain import Domain
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
@@ -69,7 +66,7 @@ class SummedColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisySums(OneRound):
+class NoisySums(WeighedTotals):
     """One noisy sum per column and group, then one count per column that needs it, and group.
 
     Attributes:
@@ -111,28 +108,8 @@ class NoisySums(OneRound):
     name = "total"
 
     @property
-    def tallies(self) -> tuple[Total | Tally, ...]:
-        return self.totals
-
-    @cached_property
-    def domain(self) -> Domain:
-        """Return the columns that are looked at: groups, those added up, those of the filter alone."""
-        return self._cells.domain
-
-    @cached_property
-    def _cells(self) -> Tally:
-        shown = self.tally.levels
-        groups = {binning.attribute.name for binning in self.tally.binnings[:shown]}
-        asked = [column.attribute for column in self.summed if column.attribute.name not in groups]
-        names = {attribute.name for attribute in asked}
-        rest = [b.attribute for b in self.tally.binnings[shown:] if b.attribute.name not in names]
-        one = [Binning(each, _zeros(each), pd.RangeIndex(1)) for each in (*asked, *rest)]
-        return Tally((*self.tally.binnings[:shown], *one), shown, self.tally.condition)
-
-    @cached_property
-    def occupied(self) -> NDArray[np.bool_]:
-        """Return which groups the filter leaves any rows in."""
-        return self.tally.occupied
+    def weighed(self) -> tuple[Attribute, ...]:
+        return tuple(column.attribute for column in self.summed)
 
     @property
     def form(self) -> dict[str, Any]:
@@ -154,8 +131,7 @@ class NoisySums(OneRound):
         return any(column.count is not None and not column.exact for column in self.summed)
 
     @cached_property
-    def _factors(self) -> tuple[Fraction, ...]:
-        """Return the scales of the totals in proportion; 0 for what no edge changes."""
+    def factors(self) -> tuple[Fraction, ...]:
         if not self.occupied.any():
             return (Fraction(0),) * len(self.totals)
         sums = len(self.summed)
@@ -165,28 +141,9 @@ class NoisySums(OneRound):
         )
         return (max(found[0], Fraction(self.hidden)), *found[1:])
 
-    @cached_property
-    def total_scales(self) -> tuple[Fraction, ...]:
-        """Return the scale of each total, as large as epsilon asks for."""
-        loss = self._loss([1 / factor if factor else Fraction(0) for factor in self._factors])
-        return tuple(factor * loss / self.epsilon for factor in self._factors)
-
-    @cached_property
-    def sensitivity(self) -> Fraction:
-        """Return the largest L1 change of the query rows between neighbours, in units, or a bound on it."""
-        return self._loss([Fraction(int(factor > 0)) for factor in self._factors])
-
-    def _loss(self, rates: list[Fraction]) -> Fraction:
+    def lose(self, rates: list[Fraction]) -> Fraction:
         """Return what an edge, or two hidden totals, lose when a change by 1 of total t loses rates[t]."""
-        return max(self.moved.loss(rates), self.hidden * rates[0])
-
-    @cached_property
-    def scales(self) -> Scales:
-        """Return one scale per query row: total after total, group by group."""
-        free = len(self.totals)
-        codes = np.repeat(np.arange(free, dtype=np.int32), self.tally.size).reshape(free, -1)
-        codes = np.where(self.occupied, codes, free)
-        return Scales([*self.total_scales, Fraction(0)], codes.ravel())
+        return max(super().lose(rates), self.hidden * rates[0])
 
     @property
     def proof(self) -> str:
@@ -225,9 +182,6 @@ class NoisySums(OneRound):
             counting = variance(self.total_scales[len(self.summed) + column.count])
             found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
         return found
-
-    def apply(self, counts: Ints) -> Ints:
-        return counts
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         """Return how far values are from what they are read as, where they are."""
@@ -273,28 +227,9 @@ class NoisySums(OneRound):
 
         return solve_sums(self, values, post, known)
 
-    def matrix(self) -> Any:
-        found = every_column(self, self.domain, self.domain.size * len(self.totals))
-        found.eliminate_zeros()
-        return found
-
-    def columns(self, cells: Cells) -> Any:
-        """Return the columns of the matrix at some cells: one weight per total."""
-        entries: list[tuple[Ints, Ints | int]] = []
-        for number, total in enumerate(self.totals):
-            group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
-            entries.append((shift_rows(group, number * self.tally.size), weight))
-        return columns_from(entries, len(self.scales))
-
     def _all_rows(self, column: SummedColumn) -> bool:
         """Return whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
-
-
-def _zeros(attribute: Attribute) -> Ints | None:
-    """Return one bin for all of a column's cells; None where they cannot be listed."""
-    few = attribute.bounded and attribute.size <= MAX_NONZEROS
-    return np.zeros(attribute.size, dtype=np.int64) if few else None
 
 
 def _times(value: float, unit: Fraction) -> float:

@@ -63,8 +63,12 @@ def answer(
     plan = _as_measured(plan, measured, source.dataset, name)
     known = Given.of(plan.policy, source.dataset.binding["rows"])
     solved = plan.measurement.solve(measured.values, post=post, known=known or None)
-    facts = _plan_facts(plan, source.dataset.binding["rows"], solved)
-    facts |= _error_facts(plan, conditioned=bool(known)) | _synopsis(plan, measured.values)
+    rows = source.dataset.binding["rows"]
+    facts = _plan_facts(plan, rows, solved) | _error_facts(plan, conditioned=bool(known))
+    facts |= (
+        {"members": _member_facts(plan, solved, rows, post, conditioned=bool(known))} if plan.members else {}
+    )
+    facts |= _synopsis(plan, measured.values)
     return build(plan, solved, describe_release(plan, measured, source, post=post, **facts))
 
 
@@ -177,6 +181,24 @@ def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
         "record_moves": plan.price.moved,
         "price_rule": plan.price.rule if plan.policy.constraints else None,
     }
+
+
+def _member_facts(
+    plan: Plan, solved: Any, rows: int, post: bool | str, *, conditioned: bool
+) -> list[dict[str, Any]]:
+    """Return what a receipt states of each of several questions that were answered at once."""
+    return [
+        {
+            "kind": "release",
+            "verb": each.query["verb"],
+            "strategy": each.strategy,
+            "scale": str(each.scale),
+            "post": post,
+            **_plan_facts(each, rows, own),
+            **_error_facts(each, conditioned=conditioned),
+        }
+        for each, own in zip(plan.members, solved.members, strict=True)
+    ]
 
 
 def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
