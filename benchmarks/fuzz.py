@@ -234,7 +234,7 @@ def policies_dict() -> tuple[Callable[[random.Random], Any], Callable[[Any], obj
 
 def calls() -> tuple[Callable[[random.Random], Any], Callable[[Any], object]]:
     """Queries as text, planned."""
-    from pandas_blowfish.queries.call import parse_call
+    from pandas_blowfish.queries.call.call_reader import parse_call
 
     plan = _small().plan
     seeds = [

@@ -24,7 +24,6 @@ from typing import (
 
 import pandas as pd
 
-from pandas_blowfish.arguments import check_call
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import Budget, Ledger
 from pandas_blowfish.books.pools import Pool
@@ -38,21 +37,22 @@ from pandas_blowfish.errors import (
     WrongRoleError,
 )
 from pandas_blowfish.explain.glance import frame_html, frame_text, release_html, release_text
-from pandas_blowfish.pandas_names import name_error
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call.planner import VERBS, Planner, plan_verb
+from pandas_blowfish.queries.call.scope import Scope
 from pandas_blowfish.queries.frames import protect as binding
 from pandas_blowfish.queries.frames.answer import answer
 from pandas_blowfish.queries.frames.free_questions import FreeQuestions
 from pandas_blowfish.queries.frames.kept import find_answer
 from pandas_blowfish.queries.frames.protect import Opened
 from pandas_blowfish.queries.kmeans import assign
-from pandas_blowfish.queries.planner import VERBS, Planner, plan_verb
-from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.weaker_promise import answer_weaker
 from pandas_blowfish.release import Receipt, interval, receipt_of
 from pandas_blowfish.table_set import Tables
 from pandas_blowfish.types import Columns, Epsilon, Number, Strategy
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.verbs.arguments import check_call, specialise
+from pandas_blowfish.verbs.core_verbs import Verbs
+from pandas_blowfish.verbs.pandas_names import name_error
 
 REFUSED = {  # protect, by the kind of what is protected
     "protected": ("this table is protected already", "give bf.protect the table itself."),
@@ -362,7 +362,7 @@ class EitherTables(Protocol):
     def __call__(self, columns: Columns) -> pd.DataFrame: ...
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]  # a list of names is one table
+    def __call__(
         self,
         columns: Columns | None = None,
         *,

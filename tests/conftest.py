@@ -45,7 +45,7 @@ from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.domain import Domain, from_dict
 from pandas_blowfish.policy.graph.records import RecordGraph
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SHORT_SEARCH = 4  # errors looked at for one layout; 150 where the least is wanted

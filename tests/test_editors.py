@@ -15,7 +15,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.accessor import ProtectedFrame, ReleasedFrame
 from pandas_blowfish.table_set import Tables
 from pandas_blowfish.types import Strategy
-from pandas_blowfish.verbs import Verbs
+from pandas_blowfish.verbs.core_verbs import Verbs
 
 VERBS = ["hist", "cumhist", "quantile", "range", "marginal", "workload", "count", "sum", "mean"]
 VERBS += ["logsum", "geomean", "kmeans", "value_counts", "size", "median", "crosstab", "mode", "top"]
@@ -54,7 +54,7 @@ df.hist("age")
 df.where("age > 3").quantile("age", [0.5])
 df.sum("age")
 df[3].sum(epsilon=1)
-df["age"].value_counts()
+df["age"].describe()
 bf.protect(pd.DataFrame(), bf.datasets.patients_policy(), epsilon=1).hist("age")
 df.plan.hist("age", epsilon=[0.1])
 df.nothing

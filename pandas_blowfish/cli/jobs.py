@@ -15,7 +15,7 @@ from pandas_blowfish.cli.outputs import require_distinct, require_writable
 from pandas_blowfish.errors import ArgumentError, MissingPackageError, SchemaError
 from pandas_blowfish.export import SUFFIXES
 from pandas_blowfish.policy.serialise import MAX_TEXT, parse_yaml
-from pandas_blowfish.queries.call import Call, parse_call
+from pandas_blowfish.queries.call.call_reader import Call, parse_call
 
 PATHS = ("data", "policy", "ledger")
 TEXTS = ("dataset", "unit", "outside", "sep", "encoding", "pool", "analyst")

@@ -19,7 +19,7 @@ from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy import schema
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.policy.serialise import skeleton
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 from pandas_blowfish.queries.frames import curate
 
 GUESSED = "CSV: types guessed from the first lines"

@@ -37,9 +37,9 @@ from pandas_blowfish.export import files_of
 from pandas_blowfish.kernel.measure import require_drawable
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
+from pandas_blowfish.queries.call.planner import Planner
 from pandas_blowfish.queries.marginal import table_keys
-from pandas_blowfish.queries.planner import Planner
 
 MAX_NAME = 200  # characters of a query that is its own name
 WEAKER = ("single_prior", "hedging", "wasserstein")  # strategies that keep another promise

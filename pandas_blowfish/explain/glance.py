@@ -21,8 +21,8 @@ from pandas_blowfish.errors import BlowfishError, LedgerError, NotProtectedError
 from pandas_blowfish.markup import Html
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call.scope import Scope
 from pandas_blowfish.queries.frames.protect import open_frame
-from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.release import UNSHAPED, Receipt, facts_of
 
 LAST = 5  # releases that are shown

@@ -1,4 +1,4 @@
-"""A question as the call that asks it: text that `queries.call.parse_call` reads back. Never sees rows."""
+"""A question as the call that asks it, text that `queries.call` reads back. Never sees rows."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Plan:
 
     @cached_property
     def call(self) -> str:
-        """Return the question as the call that asks it: `queries.call.parse_call` reads it back."""
+        """Return the question as the call that asks it; `parse_call` reads it back."""
         return call_text(self.query, self.epsilon, self.asked[self.way].stated_matrix())
 
     @property

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.facts.declared import Constraint
     from pandas_blowfish.facts.fact import Fact
     from pandas_blowfish.facts.move_bound import MoveBound
-    from pandas_blowfish.queries.planner import Planner
+    from pandas_blowfish.queries.call.planner import Planner
 
 
 MOST_ROWS = 1_000_000  # of one person
@@ -82,7 +82,7 @@ class Policy:
     chain: Markov | None
     max_rows: int
     # hooks: upper layers, which a policy may not import, set them as the package is imported
-    planner: ClassVar[Any] = None  # `queries.planner` sets it: policy -> its verbs, `plan`
+    planner: ClassVar[Any] = None  # `queries.call.planner` sets it: policy -> its verbs, `plan`
     painter: ClassVar[Any] = None  # `explain.policy.picture` sets it: what `plot` draws by
 
     def __init__(

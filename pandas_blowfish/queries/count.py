@@ -13,7 +13,7 @@ from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import People
 from pandas_blowfish.plan.totals.people import PeopleQuestion
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, strategy_name
 
 
 def plan_count(

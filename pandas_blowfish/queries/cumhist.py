@@ -11,8 +11,8 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ordered_column import one_column, prefixes
-from pandas_blowfish.queries.scope import Scope, ask, strategy_name
+from pandas_blowfish.queries.call.ordered_column import one_column, prefixes
+from pandas_blowfish.queries.call.scope import Scope, ask, strategy_name
 from pandas_blowfish.release import Facts, count_columns, with_receipt
 
 

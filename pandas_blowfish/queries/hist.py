@@ -13,8 +13,8 @@ from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.plan.tally import describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ordered_column import cells
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.ordered_column import cells
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 
 MAX_COLUMNS, MAX_CELLS = 6, 10**5  # of tables for which differences of two values are considered
 

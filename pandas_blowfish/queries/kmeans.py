@@ -37,7 +37,7 @@ from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.attribute import Attribute, Unbounded, Values
 from pandas_blowfish.policy.domain import from_dict, to_dict
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Facts, facts_of, with_receipt
 from pandas_blowfish.spreadsheet import unescape

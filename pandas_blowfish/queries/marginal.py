@@ -18,7 +18,7 @@ from pandas_blowfish.plan.tables.question import Marginals
 from pandas_blowfish.plan.tally import MAX_ANSWERS, MAX_TABLES, MAX_TOGETHER, feasible
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.release import Facts, count_columns, with_receipt
 from pandas_blowfish.table_set import Tables
 

@@ -21,8 +21,8 @@ from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ordered_column import one_column, prefixes
-from pandas_blowfish.queries.scope import Scope, ask, strategy_name
+from pandas_blowfish.queries.call.ordered_column import one_column, prefixes
+from pandas_blowfish.queries.call.scope import Scope, ask, strategy_name
 from pandas_blowfish.release import Facts, label_text, with_receipt
 
 INSIDE = ("linear", "lower", "midpoint", "higher")

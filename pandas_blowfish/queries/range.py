@@ -16,7 +16,7 @@ from pandas_blowfish.plan.tables.boxes import Boxes
 from pandas_blowfish.plan.tally import MAX_LISTED, bin_column
 from pandas_blowfish.policy.expression import columns_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ordered_column import (
+from pandas_blowfish.queries.call.ordered_column import (
     describe_bounds,
     describe_run,
     ordered_attribute,
@@ -24,7 +24,7 @@ from pandas_blowfish.queries.ordered_column import (
     ranges,
     read_bounds,
 )
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 
 
 def plan_range(

@@ -18,7 +18,7 @@ from pandas_blowfish.plan.ranks.solve import Ranked
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.release import count_columns, with_receipt
 
 MAX_RANKS = 1_000  # values that are listed, for each group

@@ -32,7 +32,7 @@ from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, ins
 from pandas_blowfish.plan.totals.solve import facts as column_facts
 from pandas_blowfish.policy.attribute import Attribute, Unbounded
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.release import Facts, with_receipt
 
 

@@ -20,8 +20,8 @@ from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call.scope import Scope, column_names
 from pandas_blowfish.queries.hist import plan_hist
-from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.release import SHARES, UNSHAPED, Facts, count_columns, label_text, with_receipt
 
 

@@ -25,9 +25,9 @@ from pandas_blowfish.plan.protocol import ONE
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call.scope import Scope, column_names
 from pandas_blowfish.queries.frames.answer import describe_plan, describe_release
 from pandas_blowfish.queries.frames.protect import Opened
-from pandas_blowfish.queries.scope import Scope, column_names
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import with_receipt
 

@@ -15,7 +15,7 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.linear.question import Queries
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 
 MAX_ENTRY = 2**31
 MAX_ANSWERS = 10**7

@@ -73,7 +73,7 @@ def test_correlated_records_are_farther_apart():
 @pytest.mark.parametrize("strategy", ["single_prior", "hedging"])
 def test_a_call_can_be_read_back(strategy):
     """The prior is spelt out in the text that the ledger keeps."""
-    from pandas_blowfish.queries.call import parse_call
+    from pandas_blowfish.queries.call.call_reader import parse_call
 
     plan = _told(strategy=strategy)
 

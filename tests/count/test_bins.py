@@ -7,7 +7,7 @@ from pandas_blowfish.count.tally import combine, gather
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 DOMAIN = Domain(
     (

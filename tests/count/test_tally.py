@@ -13,7 +13,7 @@ from pandas_blowfish.errors import DeclaredValueError, FrameError
 from pandas_blowfish.plan.tally import tally as asked_tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.expression import columns_of
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 KEY = "0123456789abcdef" * 4
 PAIR = Domain(

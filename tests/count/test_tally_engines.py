@@ -12,7 +12,7 @@ from pandas_blowfish.count.readers import open_table
 from pandas_blowfish.count.tally import count_cells, count_unplaced
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 pa = pytest.importorskip("pyarrow")
 

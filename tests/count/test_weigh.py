@@ -16,7 +16,7 @@ from pandas_blowfish.count.weigh import lattice_numbers, log_numbers
 from pandas_blowfish.exact.logarithm import log_reach
 from pandas_blowfish.plan.lattice import LIMIT, Total, lattice, ones
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def _added(attribute, values, *, centre=None, groups=None, text=None, clip=False, weights=None):

@@ -10,7 +10,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.books.ledger import Budget
 from pandas_blowfish.explain.glance import LAST, frame_html, frame_text, glance
 from pandas_blowfish.markup import spent_text
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def _patients(ledger=None, **given):

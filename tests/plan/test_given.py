@@ -10,7 +10,7 @@ from pandas_blowfish.plan import given as module
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def over_bins(family, size):

@@ -17,7 +17,7 @@ from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.tally import describe_bins, listed_bins, tally
 from pandas_blowfish.policy.attribute import Unbounded, Values
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 AGE = integers("age", 0, 99)
 PRICE = from_dict("price", {"type": "float", "min": 0, "max": 1, "step": 0.1})

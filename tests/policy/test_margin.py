@@ -22,7 +22,7 @@ from pandas_blowfish.policy.attribute import Grid, Unbounded, Values
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.margin import as_threshold, ratio_ball
 from pandas_blowfish.policy.secret import absolute_error, relative_error
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 RATE = Fraction(1, 2)  # exp(-1 / scale) of the noise: a fraction, so that every law is exact
 BITS = 200  # 2^(BITS - |z|) is the probability of noise z, but for a factor that all share

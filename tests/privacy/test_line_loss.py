@@ -17,7 +17,7 @@ from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 MEASURED = [each for each in [each.name for each in LINE_STRATEGIES] if each != "dawa"]
 TIGHT = {"ordered", "ordered_hierarchical", "hierarchical", "identity"}

@@ -9,7 +9,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, DeclaredValueError, NameTakenError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 DOMAIN = Domain((integers("x", 0, 99), from_dict("sex", {"type": "category", "values": ["F", "M"]})))
 POLICY = bf.Policy(DOMAIN, secrets={"x": bf.threshold(5)})

@@ -10,7 +10,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 matplotlib.use("Agg")
 SEX = from_dict("sex", {"type": "category", "values": ["F", "M"]})

@@ -16,7 +16,7 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
 )
 from pandas_blowfish.policy.secret import absolute_error, relative_error
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 SCHEMA = pa.DataFrameSchema(
     {

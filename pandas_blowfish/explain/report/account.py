@@ -26,7 +26,7 @@ from pandas_blowfish.errors import (
 )
 from pandas_blowfish.explain.report.shares import Shares, members_of, parts_of
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 from pandas_blowfish.queries.frames.kept import HASHED, empty_frame, read_kept
 from pandas_blowfish.release import Receipt, receipt_of
 

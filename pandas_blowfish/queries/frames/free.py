@@ -18,7 +18,7 @@ from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
-from pandas_blowfish.queries.ordered_column import listed_bounds
+from pandas_blowfish.queries.call.ordered_column import listed_bounds
 from pandas_blowfish.queries.quantile import RISING, curves_of, frame_of, inside_of, shares_of
 from pandas_blowfish.release import (
     SHARES,

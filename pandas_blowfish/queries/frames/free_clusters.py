@@ -20,9 +20,9 @@ from pandas_blowfish.errors import (
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
+from pandas_blowfish.queries.call.planner import Planner
 from pandas_blowfish.queries.kmeans import check_clusters, kmeans_frame
-from pandas_blowfish.queries.planner import Planner
 from pandas_blowfish.release import Facts, facts_of
 
 

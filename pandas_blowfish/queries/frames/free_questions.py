@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.arguments import check_free_call
 from pandas_blowfish.queries.frames import free, free_averages, free_clusters, free_tables
 from pandas_blowfish.types import Bins, Bounds, Columns, Inside, Shares
+from pandas_blowfish.verbs.arguments import check_free_call
 
 
 class FreeQuestions:

@@ -19,8 +19,8 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.covariance import keep_columns, table_variances
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
+from pandas_blowfish.queries.call.scope import column_names
 from pandas_blowfish.queries.frames.free import hist_again, lines_of
-from pandas_blowfish.queries.scope import column_names
 from pandas_blowfish.release import (
     UNSHAPED,
     Facts,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pandas_blowfish.books.ledger import Dataset, Ledger
 from pandas_blowfish.errors import ArgumentError, UnknownAnswerError
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 
 HASHED = "the ledger names its matrix, bins, bounds, prior or scenario by their hash alone"
 

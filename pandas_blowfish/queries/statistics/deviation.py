@@ -16,7 +16,7 @@ from pandas_blowfish.plan.totals.moment_solve import SolvedMoments, moment_facts
 from pandas_blowfish.plan.totals.moments import CROSSED, Moments
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import Facts, label_text, with_receipt
 

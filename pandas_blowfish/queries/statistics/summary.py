@@ -19,9 +19,9 @@ from pandas_blowfish.plan.together.question import Member, SeveralQuestions
 from pandas_blowfish.plan.totals.moments import COUNTED, SEVERAL, STATISTICS, Moments
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.ordered_column import prefixes
+from pandas_blowfish.queries.call.ordered_column import prefixes
+from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.quantile import quantile_frame, shares_of
-from pandas_blowfish.queries.scope import Scope, ask, column_names, strategy_name
 from pandas_blowfish.queries.statistics.deviation import state_totals
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import RECORD, Facts, with_receipt
@@ -60,7 +60,7 @@ def plan_agg(
 ) -> Plan:
     """Return the plan of several statistics of several columns in a scope; see `df.blowfish.agg`."""
     scope = scope or Scope()
-    asked = functions_of(functions, scope.selected)
+    asked = functions_of(functions, None if scope.selected is None else column_names(scope.selected))
     query: dict[str, Any] = {
         "verb": "agg",
         "columns": [],

@@ -10,7 +10,7 @@ from pandas_blowfish.count.readers import batches
 from pandas_blowfish.count.readers.arrow import ArrowBatches, read_arrow
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")

@@ -10,7 +10,7 @@ from pandas_blowfish.count.readers.dask import Partitions, read_dask
 from pandas_blowfish.count.tally import count_cells, count_unplaced
 from pandas_blowfish.errors import EngineError
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 dd = pytest.importorskip("dask.dataframe")
 pa = pytest.importorskip("pyarrow")

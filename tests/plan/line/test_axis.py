@@ -8,7 +8,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish.plan.line import axis as module
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def _listed(values, secret):

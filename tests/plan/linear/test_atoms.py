@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from pandas_blowfish.plan.linear import atoms as module
 from pandas_blowfish.plan.linear.atoms import column_classes, gather
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -11,7 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.plan.linear import sensitivity as module
 from pandas_blowfish.plan.linear.sensitivity import Links, links
 from pandas_blowfish.policy.domain import Domain, from_dict
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def random_atoms(draw, policy, make_filter, columns):

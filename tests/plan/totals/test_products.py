@@ -12,7 +12,7 @@ from pandas_blowfish.plan.lattice import Total, extremes, lattice, ones
 from pandas_blowfish.plan.totals import products
 from pandas_blowfish.plan.totals.products import product_shifts, require_small
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def totals_of(draw, policy, tally):

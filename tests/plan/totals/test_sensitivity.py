@@ -14,7 +14,7 @@ from pandas_blowfish.plan.totals import sensitivity as module
 from pandas_blowfish.plan.totals.sensitivity import shifts
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 def _largest(policy, tally, total):

@@ -13,7 +13,7 @@ from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.offsets import OffsetBall
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

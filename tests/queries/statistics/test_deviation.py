@@ -48,12 +48,12 @@ def test_large_epsilon_is_near_pandas(df, rows, verb):
     """By column, or by both columns, as pandas computes it."""
     release = getattr(df.blowfish, verb)(["age", "score"], epsilon=1_000)
     wanted = getattr(rows[["age", "score"]], verb)()
-    wanted = wanted.stack(future_stack=True) if isinstance(wanted, pd.DataFrame) else wanted
 
     assert np.allclose(release["value"], wanted, rtol=0.01)
-    assert list(release.index.names) == (["column"] if verb in ("var", "std") else ["column", "other"])
+    assert list(release.index.names) == ["column"]
+    assert list(release.columns.names) == ([None] if verb in ("var", "std") else [None, "other"])
     ends = release.blowfish.interval()
-    assert ((ends["low"] <= wanted.to_numpy()) & (wanted.to_numpy() <= ends["high"])).all()
+    assert ((ends["low"] <= wanted.to_numpy()) & (wanted.to_numpy() <= ends["high"])).all(axis=None)
 
 
 def test_groups_filters_and_ddof(df, rows):
@@ -89,11 +89,11 @@ def test_receipts_are_plain_data_and_edited_values_are_refused(df):
     json.dumps(release.attrs["blowfish"])
 
     edited = release.copy()
-    edited["value"] += 1.0
+    edited["value"] = edited["value"] + 1.0
     with pytest.raises(errors.FrameError):
         edited.blowfish.interval()
-    part = release.iloc[[1, 2]]
-    assert len(part.blowfish.interval()) == 2
+    part = df.blowfish.var(["age", "score"], epsilon=1).iloc[[1]]
+    assert len(part.blowfish.interval()) == 1
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -113,7 +113,7 @@ def test_files_and_names(df, verb, tmp_path):
 @pytest.mark.parametrize("verb", VERBS)
 def test_calls_are_read_back_and_plots_drawn(df, verb):
     """What a plan prints can be asked; a release can be looked at."""
-    from pandas_blowfish.queries.call import parse_call
+    from pandas_blowfish.queries.call.call_reader import parse_call
 
     plan = getattr(POLICY.plan.groupby("sex"), verb)(["age", "score"], epsilon="1/3")
     release = getattr(df.blowfish, verb)(["age", "score"], epsilon=1)
@@ -124,7 +124,7 @@ def test_calls_are_read_back_and_plots_drawn(df, verb):
 
 def test_two_columns_and_their_order(df):
     """Both ways round the same number; the diagonal of a correlation is 1."""
-    release = df.blowfish.corr(["age", "score"], epsilon=5)["value"].unstack()
+    release = df.blowfish.corr(["age", "score"], epsilon=5)["value"]
 
     assert release.loc["age", "score"] == release.loc["score", "age"]
     assert np.diag(release).tolist() == [1, 1]

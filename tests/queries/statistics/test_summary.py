@@ -9,7 +9,7 @@ import pytest
 import pandas_blowfish as bf
 from pandas_blowfish import errors
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.call import parse_call
+from pandas_blowfish.queries.call.call_reader import parse_call
 from pandas_blowfish.queries.statistics.summary import functions_of
 
 DOMAIN = Domain(

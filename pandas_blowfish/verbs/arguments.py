@@ -1,16 +1,18 @@
-"""Calls that a signature does not take: a typed error that names the nearest argument it does."""
+"""Signatures of verbs: what a class makes of them, and calls that they do not take as typed errors."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, NotProtectedError
 
 Given = ParamSpec("Given")
 Back = TypeVar("Back")
+Asked = TypeVar("Asked", bound=type)
 
 
 def check_call(verb: Callable[Given, Back]) -> Callable[Given, Back]:
@@ -60,5 +62,42 @@ def check_free_call(question: Callable[Given, Back]) -> Callable[Given, Back]:
                 raise ArgumentError("strategy, post, name", problem, fix="leave them out") from None
             raise call_error(question.__name__, signature, named, error) from None
         return question(*given, **named)
+
+    return asked
+
+
+def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
+    """Return the decorator of a class that has its own `Answer`, `Answers` and defaults of the verbs.
+
+    `help`, `inspect.signature` and errors then show what this class returns, and which arguments it needs.
+    """
+    returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
+
+    def specialised(owner: Asked) -> Asked:
+        for name, verb in inspect.getmembers(owner, inspect.isfunction):
+            own = name.startswith("_") or "return" not in verb.__annotations__
+            if own or verb.__annotations__["return"] not in returns:  # what answers no question
+                continue
+            made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
+            made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
+            made.__kwdefaults__ = (verb.__kwdefaults__ or {}) | defaults
+            made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
+            setattr(owner, name, _shift(check_call(made)))
+        return owner
+
+    return specialised
+
+
+def _shift(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a verb whose first argument, where columns are selected, is the one after its column."""
+    taken = list(inspect.signature(verb).parameters.values())
+    places = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
+    if places < 3 or taken[1].name not in ("column", "columns"):  # itself, its column, one more
+        return verb
+
+    @functools.wraps(verb)
+    def asked(self: Any, *given: Any, **named: Any) -> Any:
+        selected = 0 < len(given) < places - 1 and not self._expects_column(given[0])
+        return verb(self, *([None] if selected else []), *given, **named)
 
     return asked

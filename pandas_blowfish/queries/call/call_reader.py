@@ -18,7 +18,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, EpsilonErro
 from pandas_blowfish.exact.syntax import TextReader, UnreadableTextError, parse_text
 from pandas_blowfish.plan.call_text import is_digest, literal
 from pandas_blowfish.policy.expression import MARKS
-from pandas_blowfish.queries.planner import VERBS, Planner
+from pandas_blowfish.queries.call.planner import VERBS, Planner
 
 HASHED = ("matrix", "bins", "bounds", "prior", "scenario")
 SCOPES = ("where", "groupby")

@@ -29,7 +29,7 @@ from pandas_blowfish.policy.attribute import (
     low_cell,
 )
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.scope import Scope, column_names
+from pandas_blowfish.queries.call.scope import Scope, column_names
 
 NONE: tuple[Ints, Ints] = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 MAX_LINES = 10**7  # bins beyond which only plain counts are considered

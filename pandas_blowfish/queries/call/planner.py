@@ -19,6 +19,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.policy.describe import policy_html
 from pandas_blowfish.policy.policy import Policy
+from pandas_blowfish.queries.call.scope import Scope
 from pandas_blowfish.queries.count import plan_count, plan_size
 from pandas_blowfish.queries.cumhist import cumulative, plan_cumhist
 from pandas_blowfish.queries.hist import plan_hist
@@ -26,7 +27,6 @@ from pandas_blowfish.queries.kmeans import kmeans_frame, plan_kmeans
 from pandas_blowfish.queries.marginal import is_single, marginal_frames, plan_marginal
 from pandas_blowfish.queries.quantile import plan_median, plan_quantile, quantile_frame
 from pandas_blowfish.queries.range import plan_range
-from pandas_blowfish.queries.scope import Scope
 from pandas_blowfish.queries.statistics.deviation import moment_frame, plan_corr, plan_cov, plan_std, plan_var
 from pandas_blowfish.queries.statistics.summary import plan_agg, plan_describe, summary_frame
 from pandas_blowfish.queries.top import plan_mode, plan_top, rank_frame
@@ -41,7 +41,8 @@ from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
-from pandas_blowfish.verbs import Verbs, specialise
+from pandas_blowfish.verbs.arguments import specialise
+from pandas_blowfish.verbs.core_verbs import Verbs
 
 
 def _plan_hist(policy: Policy, columns: Any, *, prior: Any, alpha: Any, rows: Any, **asked: Any) -> Any:
@@ -114,8 +115,8 @@ VERBS = {
     "top": Verb(plan_top, rank_frame),
     "var": Verb(plan_var, moment_frame),
     "std": Verb(plan_std, moment_frame),
-    "cov": Verb(plan_cov, moment_frame),
-    "corr": Verb(plan_corr, moment_frame),
+    "cov": Verb(plan_cov, moment_frame, wide=True),
+    "corr": Verb(plan_corr, moment_frame, wide=True),
     "describe": Verb(plan_describe, summary_frame),
     "agg": Verb(plan_agg, summary_frame),
 }

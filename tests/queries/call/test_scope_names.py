@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError
-from pandas_blowfish.queries.scope import column_names, strategy_name
+from pandas_blowfish.queries.call.scope import column_names, strategy_name
 
 
 @pytest.mark.parametrize(

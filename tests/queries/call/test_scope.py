@@ -16,7 +16,7 @@ from pandas_blowfish.errors import (
     UndeclaredColumnError,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 DOMAIN = Domain(
     (

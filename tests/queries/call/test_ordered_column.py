@@ -14,7 +14,7 @@ from pandas_blowfish.errors import (
     UnboundedColumnError,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
-from pandas_blowfish.queries.ordered_column import (
+from pandas_blowfish.queries.call.ordered_column import (
     cells,
     describe_bounds,
     listed_bounds,
@@ -24,7 +24,7 @@ from pandas_blowfish.queries.ordered_column import (
     ranges,
     read_bounds,
 )
-from pandas_blowfish.queries.scope import Scope
+from pandas_blowfish.queries.call.scope import Scope
 
 AGE = integers("age", 0, 99)
 TENS = from_dict("tens", {"type": "integer", "min": 0, "max": 99, "step": 10})

@@ -1,26 +1,21 @@
 """Every verb declared once: signatures and docstrings of `df.blowfish`, its views, other engines and `plan`.
 
-`accessor.Protected` answers them from rows, `queries.planner.Planner` plans them without.
+`accessor.Protected` answers them from rows, `queries.call.planner.Planner` plans them without.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, overload
 
-from pandas_blowfish.arguments import check_call
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.pandas_names import name_error
-from pandas_blowfish.pandas_verbs import Answer, Answers, PandasVerbs
-from pandas_blowfish.summary_verbs import SummaryVerbs
 from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
-
-Asked = TypeVar("Asked", bound="type[Verbs[Any, Any]]")
+from pandas_blowfish.verbs.arguments import check_call
+from pandas_blowfish.verbs.pandas_names import name_error
+from pandas_blowfish.verbs.pandas_verbs import Answer, Answers, PandasVerbs
+from pandas_blowfish.verbs.summary_verbs import SummaryVerbs
 
 
 class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
@@ -463,39 +458,3 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             free.
         """
         return self._ask("kmeans", locals())
-
-
-def specialise(answer: Any, answers: Any, **defaults: Any) -> Callable[[Asked], Asked]:
-    """Return the decorator of a class that has its own `Answer`, `Answers` and defaults of the verbs.
-
-    `help`, `inspect.signature` and errors then show what this class returns, and which arguments it needs.
-    """
-    returns = {"Answer": answer, "Answers": answers, "Answer | Answers": answer | answers}
-
-    def specialised(owner: Asked) -> Asked:
-        for name, verb in inspect.getmembers(Verbs, inspect.isfunction):
-            if name.startswith("_") or not verb.__kwdefaults__:
-                continue
-            made = FunctionType(verb.__code__, verb.__globals__, name, verb.__defaults__)
-            made.__annotations__ = verb.__annotations__ | {"return": returns[verb.__annotations__["return"]]}
-            made.__kwdefaults__ = verb.__kwdefaults__ | defaults
-            made.__doc__, made.__qualname__ = verb.__doc__, f"{owner.__name__}.{name}"
-            setattr(owner, name, _shift(check_call(made)))
-        return owner
-
-    return specialised
-
-
-def _shift(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a verb whose first argument, where columns are selected, is the one after its column."""
-    taken = list(inspect.signature(verb).parameters.values())
-    places = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
-    if places < 3 or taken[1].name not in ("column", "columns"):  # itself, its column, one more
-        return verb
-
-    @functools.wraps(verb)
-    def asked(self: Any, *given: Any, **named: Any) -> Any:
-        selected = 0 < len(given) < places - 1 and not self._expects_column(given[0])
-        return verb(self, *([None] if selected else []), *given, **named)
-
-    return asked

@@ -12,7 +12,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, EpsilonError
 from pandas_blowfish.policy.domain import Domain, from_dict
 from pandas_blowfish.policy.secret import relative_error
-from pandas_blowfish.queries.call import VERBS, parse_call
+from pandas_blowfish.queries.call.call_reader import VERBS, parse_call
 
 POLICY = bf.datasets.patients_policy()
 PLAN = POLICY.plan

@@ -27,7 +27,7 @@ RELEASED = "a release is written: bf.save(df.blowfish.hist(..., epsilon=0.1), pa
 FIGURES = "compute with what was released, a plain frame: df.blowfish.hist(..., epsilon=0.1).{name}."
 ORDER = "the order of rows is no part of a table here; cumhist counts along the values of a column."
 TIME = 'group instants by bins: groupby("time", bins="MS"), or hist("time", bins=...).'
-MOMENTS = "no verb measures it; mean, quantile and hist describe how values are spread."
+MOMENTS = "no verb measures it; std, quantile and hist describe how values are spread."
 
 INSTEAD = {  # by idea: what to say, and of which names
     ROWS: "head tail sample iloc loc iat at xs take nth get get_group values array item items iterrows "
@@ -57,7 +57,7 @@ INSTEAD = {  # by idea: what to say, and of which names
     "crosstab(index, columns, epsilon=0.1) is a table of counts, groupby([...]).mean(...) of averages.": (
         "pivot pivot_table unstack stack"
     ),
-    "value_counts lists values, the most frequent first; quantile gives the ends of a column.": (
+    "top(k) lists the most frequent values, value_counts all; quantile gives the ends of a column.": (
         "nlargest nsmallest rank sort_values sort_index argsort searchsorted"
     ),
     ORDER: "cumsum cumcount cummax cummin cumprod shift diff pct_change autocorr",

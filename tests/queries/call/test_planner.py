@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 import pandas_blowfish as bf
-from pandas_blowfish.queries.planner import VERBS
+from pandas_blowfish.queries.call.planner import VERBS
 
 PACKAGE = Path(bf.__file__).parent
 
@@ -48,9 +48,12 @@ def _signatures(tree):
 
 def test_type_checkers_see_the_declared_signatures():
     """What a Planner states for them is what Verbs declares, word for word, but for epsilon=1."""
-    files = [(PACKAGE / name).read_text() for name in ("verbs.py", "pandas_verbs.py", "summary_verbs.py")]
+    files = [
+        (PACKAGE / "verbs" / name).read_text()
+        for name in ("core_verbs.py", "pandas_verbs.py", "summary_verbs.py")
+    ]
     declared = {name: each for text in files for name, each in _signatures(ast.parse(text)).items()}
-    planned = ast.parse((PACKAGE / "queries" / "planner.py").read_text())
+    planned = ast.parse((PACKAGE / "queries" / "call" / "planner.py").read_text())
     stated = _signatures(next(each for each in planned.body if getattr(each, "name", "") == "Planner"))
 
     assert set(declared) == set(stated) == set(VERBS)
