@@ -13,6 +13,7 @@ from pandas_blowfish.arrangement import SORTED, lengthen, schema_order
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.frequency import find_begins, frequency_text
 from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
 from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
@@ -162,21 +163,60 @@ def hist_again(release: pd.DataFrame, bins: Any = None) -> pd.DataFrame:
     if bins is None:
         found = _counts(lines, np.arange(size), np.arange(size) + 1, lines.cells, "hist()")
         return found.assign(count=np.diff(lines.shown, axis=1).ravel())
+    starts, stops = _bins_again(lines, bins)
+    if (stops <= starts).any() or (starts[1:] < stops[:-1]).any():
+        raise ArgumentError("bins", "an edge repeats or falls, or bins overlap", allowed="rising edges")
+    text = f"hist(bins={bins!r})" if len(starts) <= MOST_SAID else f"hist of {len(starts):,} bins"
+    return _counts(lines, starts, stops, _labels(lines.cells, starts, stops), text)
+
+
+def _bins_again(lines: Lines, bins: Any) -> tuple[Ints, Ints]:
+    """Return the released cells at which bins start, and before which they stop."""
+    cells, size = lines.cells, len(lines.cells)
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool) and 1 <= bins <= size:
         edges = np.array([size * number // int(bins) for number in range(int(bins) + 1)])
-    elif isinstance(bins, (list, tuple, np.ndarray, pd.Index)) and len(bins) > 1:
-        edges = np.array([_place(lines.cells, value, last=False) for value in list(bins)[:-1]])
-        edges = np.append(edges, _end(lines, list(bins)[-1]))
-    else:
-        number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
-        problem = f"{bins} bins of {size:,} released cells" if number else ""
-        problem = problem or f"a {type(bins).__name__} is neither a number nor a list of two or more edges"
-        allowed = f"1 to {size:,}, or a list of edges of released cells"
-        raise ArgumentTypeError("bins", problem, allowed=allowed)
-    if (np.diff(edges) <= 0).any():
-        raise ArgumentError("bins", "an edge repeats or falls", allowed="rising edges")
-    return _counts(
-        lines, edges[:-1], edges[1:], _labels(lines.cells, edges[:-1], edges[1:]), f"hist(bins={bins!r})"
+        return edges[:-1], edges[1:]
+    text = frequency_text(bins)
+    begins = cells.left if isinstance(cells, pd.IntervalIndex) else cells
+    if text is not None and isinstance(begins, pd.DatetimeIndex):
+        return _periods(lines, begins, text)
+    listed = list(bins) if isinstance(bins, (list, tuple, np.ndarray, pd.Index)) else []
+    if listed and all(isinstance(each, pd.Interval) for each in listed):
+        closed = cells.closed if isinstance(cells, pd.IntervalIndex) else "both"
+        if any(each.closed != closed for each in listed):
+            raise ArgumentError(
+                "bins", f"intervals closed {listed[0].closed!r}", allowed=f"closed={closed!r}"
+            )
+        starts = [_place(cells, each.left, last=False) for each in listed]
+        return np.array(starts), np.array([_place(cells, each.right, last=True) for each in listed])
+    if len(listed) > 1:
+        first, last = (_is_open(each) for each in (listed[0], listed[-1]))
+        begin = 0 if first else _place(cells, listed[0], last=False)
+        inner = [_place(cells, value, last=False) for value in listed[1:-1]]
+        edges = np.array([begin, *inner, size if last else _end(lines, listed[-1])])
+        return edges[:-1], edges[1:]
+    number = isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+    problem = f"{bins} bins of {size:,} released cells" if number else ""
+    problem = problem or f"a {type(bins).__name__} is neither a number nor a list of two or more edges"
+    allowed = f"1 to {size:,}, a list of edges of released cells, intervals, or a frequency of instants"
+    raise ArgumentTypeError("bins", problem, allowed=allowed)
+
+
+def _periods(lines: Lines, begins: pd.DatetimeIndex, text: str) -> tuple[Ints, Ints]:
+    """Return the cells of each period of a frequency: the first and the last may be cut."""
+    zone = None if begins.tz is None else str(begins.tz)
+    end = lines.cells.right[-1] if isinstance(lines.cells, pd.IntervalIndex) else begins[-1]
+    low, high = (constant_ns(each, zone) for each in (begins[0], end))
+    found = [from_ns(each, zone) for each in find_begins(text, low, high, zone)]
+    inner = [_place(lines.cells, each, last=False) for each in found if each < end or end == begins[-1]]
+    edges = np.array([0, *inner, len(lines.cells)])
+    return edges[:-1], edges[1:]
+
+
+def _is_open(edge: Any) -> bool:
+    """Return whether a first or last edge stands for the end of the domain."""
+    return (
+        edge is None or edge is pd.NaT or (isinstance(edge, (float, np.floating)) and not np.isfinite(edge))
     )
 
 

@@ -21,8 +21,8 @@ class FreeQuestions:
         """Return the counts that a released `cumhist` or `hist` determines, free.
 
         Args:
-            bins: None for the released cells, a number of bins, or a list of edges of released cells as in
-                `numpy.histogram`.
+            bins: None for the released cells, a number of bins, a list of edges of released cells as in
+                `numpy.histogram` (None: an open end), intervals, or a frequency of instants such as "MS".
         """
         return free.hist_again(self._frame, bins)
 
