@@ -181,16 +181,25 @@ def test_every_verb_has_a_how_to():
             assert f".{name}(" in pages, f"no how-to calls {name}"
 
 
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.exists()], ids=_id)
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that viewers of Markdown give to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", [path for path in MAINTAINED if path.exists()], ids=_id)
 def test_links_lead_somewhere(path):
     """Relative links name files that are there; nothing is fetched from elsewhere.
 
     Pictures below `_build` are drawn with the pages: `test_docs_build_and_name_everything` looks for them.
     """
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
         if not target.startswith(("http:", "https:", "mailto:", "_build/pictures/")):
-            assert (path.parent / target).exists(), f"{_id(path)} links to {target}"
+            page = path.parent / target if target else path
+            assert page.exists(), f"{_id(path)} links to {target}"
+            if anchor and not path.is_relative_to(DOCS):  # those are looked up in the built pages
+                assert anchor in _anchors(page), f"{_id(path)} links to {target}#{anchor}"
     if path.is_relative_to(DOCS):
         assert not re.search(r"!\[[^]]*\]\(http|<img|<script", text), f"{_id(path)} loads something"
 
