@@ -1,7 +1,7 @@
 """How long tests take: which are fast enough for `make check`, and which may be slow, and why.
 
-Nothing here fails a test: a machine may be busy. The summary of a run states seconds by folder, and names tests
-of more than 20 seconds; those without a reason in `SLOW` are marked.
+Nothing here fails a test: a machine may be busy. The summary of a run states seconds by folder, and names
+tests of more than 20 seconds; those without a reason in `SLOW` are marked.
 """
 
 from __future__ import annotations
