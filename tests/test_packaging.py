@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import email
-import importlib.util
 import inspect
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -208,39 +209,35 @@ def test_source_archive_holds_tests_and_documents(installed):
     assert not [name for name in names if "_build" in name or "__pycache__" in name]
 
 
-def _readme(text: str, source: str | None) -> str:
-    """Return what setup.py makes of the README."""
-    pytest.importorskip("setuptools", reason="setup.py imports setuptools")
-    spec = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made = module.readme(text, source)
-    assert isinstance(made, str)
+@pytest.fixture
+def readme(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | None], str]:
+    """Return what setup.py makes of a README; it needs setuptools only to build."""
+    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=None))
+    made = runpy.run_path(str(ROOT / "setup.py"))["readme"]
+    assert callable(made)
     return made
 
 
-def test_readme_without_a_source_has_no_dead_links():
+def test_readme_without_a_source_has_no_dead_links(readme):
     """Until the project has an address, relative links become their words."""
     given = (
         '[`hist`](docs/hist.md), [`df["age"]`](select.md), [pandera](https://example.org), [below](#below)'
     )
 
-    assert _readme(given, None) == '`hist`, `df["age"]`, [pandera](https://example.org), [below](#below)'
-    assert not re.search(r"\]\((?!https?://|#)", _readme(README, None))
+    assert readme(given, None) == '`hist`, `df["age"]`, [pandera](https://example.org), [below](#below)'
+    assert not re.search(r"\]\((?!https?://|#)", readme(README, None))
 
 
-def test_readme_with_a_source_leads_there():
+def test_readme_with_a_source_leads_there(readme):
     """With an address, relative links lead to the files at that address; others stay."""
     given = "See [errors](docs/errors.md#schemaerror), [pandera](https://example.org) and [below](#below)."
 
-    made = _readme(given, "https://example.org/x/")
+    made = readme(given, "https://example.org/x/")
     assert made == (
         "See [errors](https://example.org/x/blob/main/docs/errors.md#schemaerror), "
         "[pandera](https://example.org) and [below](#below)."
     )
-    whole = _readme(README, "https://example.org/x")
+    whole = readme(README, "https://example.org/x")
     for path in re.findall(r"\]\(https://example\.org/x/blob/main/([^)#]+)", whole):
         assert (ROOT / path).exists(), path
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def _tool(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def _tool(name: str, does: str) -> Callable[..., Any]:
+    """Return a function of a file in docs/."""
+    found = runpy.run_path(str(DOCS / f"{name}.py"))[does]
+    assert callable(found)
+    return found
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def built(tmp_path):
 
 def test_versions_lie_beside_each_other(built, tmp_path):
     """Each version keeps its pages; the list has the newest release first, and the start leads there."""
-    site, publish = tmp_path / "site", _tool("versions").publish
+    site, publish = tmp_path / "site", _tool("versions", "publish")
 
     assert publish(built, site, "dev") == ["dev"]
     assert "url=dev/" in (site / "index.html").read_text()
@@ -51,7 +50,7 @@ def test_versions_lie_beside_each_other(built, tmp_path):
 
 def test_a_version_is_replaced_as_a_whole(built, tmp_path):
     """A page that is gone from a version does not stay from an earlier build of it."""
-    site, publish = tmp_path / "site", _tool("versions").publish
+    site, publish = tmp_path / "site", _tool("versions", "publish")
     publish(built, site, "dev")
     (built / "howto" / "index.html").unlink()
     publish(built, site, "dev")
@@ -61,7 +60,7 @@ def test_a_version_is_replaced_as_a_whole(built, tmp_path):
 
 def test_the_menu_reads_what_is_published(built, tmp_path):
     """The script and its place in the pages name the same file and the same box."""
-    _tool("versions").publish(built, tmp_path / "site", "dev")
+    _tool("versions", "publish")(built, tmp_path / "site", "dev")
     script = (DOCS / "_static" / "versions.js").read_text(encoding="utf-8")
 
     assert (tmp_path / "site" / "versions.json").exists()
@@ -71,7 +70,7 @@ def test_the_menu_reads_what_is_published(built, tmp_path):
 
 def test_sound_links_pass(built):
     """Files, folders with an index, anchors and other sites."""
-    assert _tool("links").find_broken(built) == []
+    assert _tool("links", "find_broken")(built) == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,7 @@ def test_broken_links_are_named(built, added):
     with (built / "index.html").open("a") as page:
         page.write(added)
 
-    (found,) = _tool("links").find_broken(built)
+    (found,) = _tool("links", "find_broken")(built)
 
     assert found.startswith("index.html: ")
     assert found.split(": ", 1)[1] in added
