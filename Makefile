@@ -31,6 +31,7 @@ dist: .venv/.dist
 
 docs: .venv/.test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/links.py docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 notebooks: .venv/.test

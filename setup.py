@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import setup
 
 HERE = Path(__file__).parent
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[((?:`[^`]*`|[^]`])+)\]\((?!https?://|#)([^)\s]+)\)")  # code may hold brackets
 
 
 def readme(text: str, source: str | None) -> str:

@@ -1,10 +1,16 @@
 """How the pages are built: Sphinx, MyST and furo, offline; the reference comes from the docstrings."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
-from pandas_blowfish.version import __version__
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import pictures  # noqa: E402
+
+from pandas_blowfish.version import __version__  # noqa: E402
 
 project = "pandas_blowfish"
 author = "the pandas_blowfish authors"
@@ -50,7 +56,6 @@ html_sidebars = {
         "sidebar/scroll-end.html",
     ]
 }
-linkcheck_ignore = [r"https?://.*"]  # pages are checked offline: those of this project
 html_title = f"pandas_blowfish {release}"
 html_show_sphinx = False
 html_show_copyright = False
@@ -77,47 +82,8 @@ def setup(app: Any) -> None:
             return None
         return tuple(part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in given[-2:])
 
-    app.connect("builder-inited", _pictures)
+    app.connect("builder-inited", lambda _: pictures.draw(HERE / "_build" / "pictures"))
+    app.add_transform(pictures.Twins)
     app.connect("autodoc-process-docstring", keep, priority=400)
     app.connect("autodoc-process-docstring", restore, priority=600)
     app.connect("autodoc-process-signature", aliases)
-
-
-def _pictures(_app: Any) -> None:
-    """Draw what the pages show, by the code that they describe, with noise that is the same each time."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    import pandas_blowfish as bf
-
-    folder = Path(__file__).parent / "_build" / "pictures"
-    folder.mkdir(parents=True, exist_ok=True)
-    policy = bf.datasets.patients_policy()
-    rows = bf.datasets.patients(5_000).blowfish.protect(policy, epsilon=1, ledger=bf.Ledger())
-    visits = bf.datasets.visits(2_000).blowfish.protect(
-        bf.datasets.visits_policy(), epsilon=1, unit="patient", ledger=bf.Ledger()
-    )
-    visits.blowfish.hist("age", epsilon="0.3")
-    for region in bf.datasets.REGIONS:
-        part = visits.blowfish.where(f"region == '{region}'")
-        part.hist("reason", epsilon="0.5" if region == "north" else "0.3")
-    parts = visits.blowfish.budget.parts.astype(float)
-    bars = {"stacked": True, "color": ["#3584d6", "#d5dde5"], "xlabel": "epsilon"}
-    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": 2, "frameon": False}
-    with bf.testing.replay(7):
-        ages = rows.blowfish.cumhist("age", epsilon="0.2")
-        sexes = rows.blowfish.where("age >= 18").groupby("sex").hist("disease", epsilon="0.3")
-    drawn = {
-        "ages": lambda ax: ages.blowfish.plot(ax=ax),
-        "adults": lambda ax: sexes.blowfish.plot(ax=ax),
-        "parts": lambda ax: parts.plot.barh(ax=ax, **bars).legend(**above),
-        "age-secret": lambda ax: policy.plot("age", ax=ax),
-        "disease-secret": lambda ax: policy.plot("disease", ax=ax),
-    }
-    for name, draw in drawn.items():
-        figure, axes = pyplot.subplots(figsize=(6.4, 3.2), layout="constrained", dpi=110)
-        draw(axes)
-        figure.savefig(folder / f"{name}.png")
-        pyplot.close(figure)

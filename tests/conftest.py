@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from durations import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401  hooks of every run
 from oracle.definition import definition_edges
 from oracle.policies import (
     fact_cells,

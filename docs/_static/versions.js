@@ -10,6 +10,11 @@ document.addEventListener("DOMContentLoaded", async () => {
   for (const version of await listed.json()) {
     menu.add(new Option(version, version, version === own, version === own));
   }
-  menu.addEventListener("change", () => { location.href = new URL(`../${menu.value}/`, root); });
+  const page = location.pathname.slice(root.pathname.length);
+  menu.addEventListener("change", async () => {
+    const other = new URL(`../${menu.value}/`, root);
+    const same = await fetch(new URL(page, other), { method: "HEAD" }).catch(() => null);
+    location.href = same && same.ok ? new URL(page, other) : other; // a page may be newer than that version
+  });
   box.hidden = false;
 });

@@ -1,0 +1,79 @@
+"""How long tests take: which are fast enough for `make check`, and which may be slow, and why.
+
+Nothing here fails a test: a machine may be busy. The summary of a run states seconds by folder, and names
+tests of more than 20 seconds; those without a reason in `SLOW` are marked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import pytest
+
+LONG = 20  # seconds from which a test needs a reason
+FAST: tuple[str, ...] = ()  # folders and files of `make check`: every layer, together below a minute
+SLOW: dict[str, str] = {}  # test, without parameters -> why it takes more than LONG seconds
+
+
+class Timed(Protocol):
+    """What a report states about one phase of a test."""
+
+    nodeid: str
+    duration: float
+
+
+def is_fast(path: str) -> bool:
+    """Return whether a file belongs to `make check`."""
+    return any(path == each or path.startswith(f"{each}/") for each in FAST)
+
+
+def part(nodeid: str) -> str:
+    """Return the top folder of a test: `plan` of tests/plan/line/test_x.py; files on top are one part."""
+    first, *rest = nodeid.split("::")[0].split("/")
+    if first != "tests":
+        return "doctests"
+    return rest[0] if len(rest) > 1 else "tests on top"
+
+
+def summary(reports: Iterable[Timed]) -> Iterator[str]:
+    """Yield the seconds of each part, most first, and the tests of more than LONG seconds."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for report in reports:
+        seconds[report.nodeid] += report.duration
+    parts, tests = defaultdict[str, float](float), Counter[str]()
+    for nodeid, taken in seconds.items():
+        parts[part(nodeid)] += taken
+        tests[part(nodeid)] += 1
+    yield f"{sum(parts.values()):8.1f} s  all {len(seconds):,} tests, added over the processes that ran them"
+    for name in sorted(parts, key=parts.__getitem__, reverse=True):
+        yield f"{parts[name]:8.1f} s  {name} ({tests[name]:,} tests)"
+    for nodeid in sorted(seconds, key=seconds.__getitem__, reverse=True):
+        if seconds[nodeid] > LONG:
+            why = SLOW.get(
+                nodeid.split("[")[0].split("@")[0],
+                "NO REASON GIVEN: make it shorter, or say why in tests/durations.py",
+            )
+            yield f"{seconds[nodeid]:8.1f} s  {nodeid}: {why}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the fast tests."""
+    for item in items:
+        if is_fast(item.path.relative_to(config.rootpath).as_posix()):
+            item.add_marker(pytest.mark.fast)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how long each part took, after runs of more than one part."""
+    reports = [
+        each
+        for found in terminalreporter.stats.values()
+        for each in found
+        if isinstance(each, pytest.TestReport)
+    ]
+    if len({part(report.nodeid) for report in reports}) > 1:
+        terminalreporter.section("seconds")
+        for line in summary(reports):
+            terminalreporter.write_line(line)
