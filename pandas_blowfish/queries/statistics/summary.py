@@ -294,5 +294,7 @@ def _check(attribute: Attribute, statistics: Sequence[str], quantiles: bool) -> 
         return
     what = "instants" if attribute.kind == "datetime" else "categories"
     why = "whose mean and quantiles are no numbers" if what == "instants" else "which have none of these"
-    fix = "ask for its mean and quantile separately." if what == "instants" else "ask for its hist."
+    named = attribute.name
+    separately = f"ask separately: mean({named!r}, ...) and quantile({named!r}, [0.25, 0.5, 0.75], ...)."
+    fix = separately if what == "instants" else "ask for its hist, value_counts or mode."
     raise ArgumentError("columns", f"{attribute.name!r} holds {what}, {why}", fix=fix)
