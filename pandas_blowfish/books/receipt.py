@@ -254,7 +254,9 @@ BLANK = (
 FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
     **dict.fromkeys(("unit", "outside", "price_rule", "name", "version", "time", "hash"), (_text, "text")),
-    **dict.fromkeys(("values_are", "weaker_release", "checked", "accuracy", "chosen"), (_text, "text")),
+    **dict.fromkeys(
+        ("values_are", "weaker_release", "checked", "accuracy", "chosen", "left_out"), (_text, "text")
+    ),
     **dict.fromkeys(("scale", "smallest_scale"), (_scale, "a fraction from 0 to 2^50, as text")),
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
     **dict.fromkeys(("std_low", "std_high", "expected_squared_error"), (_size, "a number of at least 0")),

@@ -271,7 +271,7 @@ class Plan:
         noisy, own, rows = self.sensitivity > 0, self.in_units, self.policy.max_rows
         return {
             "query": markup.show_call(self.call),
-            "answers": f"{len(self.index):,}" if "q" not in self.query else self._quantiles(),
+            "answers": self._answers(),
             **self._ends(),
             "strategy": self.strategy,
             "costs": f"epsilon {markup.decimal(self.cost)}" if noisy else f"nothing: {self._why_free()}",
@@ -291,7 +291,11 @@ class Plan:
             return self.price.rule
         return "no edge of the policy changes the answer"
 
-    def _quantiles(self) -> str:
+    def _answers(self) -> str:
+        if self.members:
+            return f"statistics, read off {len(self.index):,} totals and cumulative counts"
+        if "q" not in self.query:
+            return f"{len(self.index):,}"
         each = " per group" if self.query.get("groupby") else ""
         return f"{len(self.query['q']):,}{each}, read off {len(self.index):,} cumulative counts"
 

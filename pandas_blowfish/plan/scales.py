@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
+SURE = 1 - Fraction(1, 10**12)  # a level above those that anybody asks for
 
 
 def variance(scale: Fraction) -> float:
@@ -108,6 +110,24 @@ def reach(scale: Fraction, level: object) -> int:
     while t > 0 and outside(t - 1) <= beyond:
         t -= 1
     return t
+
+
+def divisor(count: Any, scale: Fraction, taken: int = 0) -> Floats:
+    """Return noisy numbers of rows as numbers that a mean can be divided by; NaN where there surely are none.
+
+    Args:
+        count: The noisy numbers.
+        scale: Their noise's scale; 0 where they are exact.
+        taken: How many rows are taken off before it divides.
+
+    Examples:
+        >>> divisor([-3, 0, 5], Fraction(10)).tolist()
+        [1.0, 1.0, 5.0]
+        >>> divisor([0, 5], Fraction(1, 100)).tolist()
+        [nan, 5.0]
+    """
+    many = np.asarray(count, dtype=np.float64)
+    return np.where(many + reach(scale, SURE) > taken, np.maximum(many, taken + 1), np.nan)
 
 
 def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:

@@ -68,14 +68,14 @@ def plan_median(
     return plan_quantile(policy, column, 0.5, **asked, scope=scope, spelt=spelt)
 
 
-def shares_of(q: Any) -> list[float]:
+def shares_of(q: Any, argument: str = "q") -> list[float]:
     """Return one or several shares between 0 and 1 as a list."""
     listed = list(q) if isinstance(q, (list, tuple, np.ndarray, pd.Series, pd.Index, range)) else [q]
-    shares = [exact(each, "q") for each in listed]
+    shares = [exact(each, argument) for each in listed]
     if not shares or not all(0 <= share <= 1 for share in shares):
         wrong = [str(share) for share in shares if not 0 <= share <= 1]
         problem = f"{wrong[0]} is not between 0 and 1" if wrong else "no shares"
-        raise ArgumentError("q", problem, allowed="shares such as 0.5 (the median) or [0.25, 0.75]")
+        raise ArgumentError(argument, problem, allowed="shares such as 0.5 (the median) or [0.25, 0.75]")
     return [float(share) for share in shares]
 
 

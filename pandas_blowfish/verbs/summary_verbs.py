@@ -102,7 +102,7 @@ class SummaryVerbs(ABC, Generic[Answer]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame by `column` and `other`, both ways round, with `value` and `std`.
+            A table with a row and a column for each, as in pandas, below `value` and below `std`.
         """
         return self._ask("cov", locals())
 
@@ -129,8 +129,8 @@ class SummaryVerbs(ABC, Generic[Answer]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame by `column` and `other`, both ways round, with `value` (missing where noise left a
-            variance of 0) and `std`, to first order.
+            A table with a row and a column for each, as in pandas, below `value` (missing where noise left
+            a variance of 0) and below `std`, to first order.
         """
         return self._ask("corr", locals())
 
@@ -151,7 +151,7 @@ class SummaryVerbs(ABC, Generic[Answer]):
         one more. The least and the greatest value depend on single rows: they are left out.
 
         Args:
-            columns: A column of numbers, or a list of them: then the index has an innermost level `column`.
+            columns: A column of numbers, or a list of them; all of them by default.
             epsilon: What the release may cost.
             percentiles: The shares of the quantiles; 0.25, 0.5 and 0.75 by default.
             strategy: "auto", or "together", the one way there is.
@@ -160,7 +160,8 @@ class SummaryVerbs(ABC, Generic[Answer]):
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame by group, `statistic` and (of several) `column`, with `value` and `std`.
+            Of one column `value` and `std` by `statistic`. Of several a table as in pandas, statistics by
+            columns, below `value` and below `std`; by groups the statistics of one column are the columns.
         """
         return self._ask("describe", locals())
 

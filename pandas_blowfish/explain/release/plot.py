@@ -103,10 +103,16 @@ def _drawn(release: pd.DataFrame, facts: Facts, axes: Any, level: Any, columns: 
         release = _by_value(release)
     if shown not in release.columns or not len(release) or release.columns.has_duplicates:
         raise FrameError(f"there is no {shown!r} to draw any more", fix="draw the release as returned.")
+    counted = (
+        np.asarray(release.index.get_level_values("statistic") == "count") if verb == "describe" else None
+    )
+    if counted is not None and not counted.all():  # rows beside values would hide these
+        release = release[~counted]
     crossed = _crossed(release, facts, verb)
     if columns is not None and verb != "kmeans":
         release = _choose(release, verb, columns, crossed=crossed)
     low, high, note = _bounds(release, level)
+    note += ", counts not drawn" if counted is not None and counted.any() and not counted.all() else ""
     if verb == "kmeans":
         draw_clusters(axes, release, facts, (low, high), columns)
         return note

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
 
 NAME = "together"
+LEFT_OUT = "min, max: values of single rows; quantiles such as percentiles=[0.01, 0.99] are what can be said"
 PROOF = (
     "Several questions in one release: {named}. An edge of the policy loses at most what it loses by each of "
     "them, added up over those that it changes, which is at most epsilon = {epsilon}. "
@@ -165,10 +166,10 @@ class Stacked(OneRound):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         """Return what each is measured by, and what it states itself."""
         said = {"parts": "; ".join(self._named())}
-        for label, each in self._each():
+        for _, each in self._each():
             for heading, text in each.notes(query, rows_public=rows_public).items():
-                said[f"{heading}, {label}"] = text
-        return said
+                said[heading] = f"{said[heading]}; {text}" if heading in said else text
+        return {**said, **({"left out": LEFT_OUT} if query["verb"] == "describe" else {})}
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> SolvedMembers:
         parts = self.split(values)

@@ -13,7 +13,7 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.scales import reach, variance
+from pandas_blowfish.plan.scales import divisor, reach, variance
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
@@ -102,12 +102,9 @@ class MomentReader:
         return variance(self._scale(number)) if number >= 0 else 0.0
 
     def _rows(self) -> Floats:
-        """Return the number of rows: as it is where exact, else one that can be divided by."""
+        """Return the number of rows, one that can be divided by; NaN where there are surely too few."""
         count = self._parts()[0]
-        many = self.totals[:, count]
-        if self._scale(count):
-            return np.maximum(many, self.ddof + 1)
-        return np.where(many > max(self.ddof, 0), many, np.nan)
+        return divisor(self.totals[:, count], self._scale(count), self.ddof)
 
     def estimate(self, post: bool) -> tuple[Floats, Floats]:
         """Return answers and their standard errors, to first order; NaN where there are too few rows."""

@@ -15,7 +15,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.scales import reach, variance
+from pandas_blowfish.plan.scales import divisor, reach, variance
 from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
@@ -223,8 +223,8 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
     """Return sums or means from the measured totals, groups outermost.
 
     A mean is the origin and the centred sum over the count. The count is taken for 1 where noise left less;
-    with `post` answers are moved into what the declared bounds allow. The error of a mean by a noisy count
-    is that of its first-order expansion at the released numbers.
+    where it surely is 0 there is no mean. With `post` answers are moved into what the declared bounds allow.
+    The error of a mean by a noisy count is that of its first-order expansion at the released numbers.
     """
     size, sums = measurement.tally.size, len(measurement.summed)
     by_total = values.reshape(len(measurement.totals), size)
@@ -239,8 +239,9 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
         else:
             assert count is not None
             assert column.count is not None
-            counting = 0.0 if column.exact else noise[sums + column.count]
-            moved, spread = _mean(column, sum_, count, (noise[place], counting), bool(post))
+            scale = Fraction(0) if column.exact else measurement.total_scales[sums + column.count]
+            many = divisor(count, scale)
+            moved, spread = _mean(column, sum_, many, (noise[place], variance(scale)), bool(post))
             moved = np.where(measurement.occupied, moved, np.nan)
             found = float(column.lattice.origin) + moved
         spread = np.where(measurement.occupied, spread, np.where(np.isnan(found), np.nan, 0.0))
@@ -270,11 +271,10 @@ def _sum(column: SummedColumn, sums: Ints, count: Ints | None, post: bool) -> Fl
 
 
 def _mean(
-    column: SummedColumn, sums: Ints, count: Ints, noise: tuple[float, float], post: bool
+    column: SummedColumn, sums: Ints, many: Floats, noise: tuple[float, float], post: bool
 ) -> tuple[Floats, Floats]:
     """Return how far means lie from the origin, and their standard errors; NaN for no rows."""
-    lattice, known = column.lattice, column.exact or noise[1] == 0
-    many = np.where(count > 0, count, np.nan) if known else np.maximum(count, 1).astype(np.float64)
+    lattice = column.lattice
     unit = float(lattice.unit)
     moved = unit * (sums / many)
     if post and column.bounds is not None:

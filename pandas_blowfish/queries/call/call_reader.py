@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from pandas_blowfish.books.analysts import is_name
@@ -226,7 +227,9 @@ class _CallReader(TextReader):
     def _step(self, node: ast.Call, name: str, *, last: bool) -> Step:
         if last and name not in VERBS:
             more = "a verb must follow" if name in SCOPES else f"{name!r} is no verb"
-            raise self.refuse(node, more, f"end with one of {', '.join(VERBS)}.")
+            near = get_close_matches(name, VERBS, n=1)
+            meant = f"did you mean {near[0]}? Else " if near and name not in SCOPES else ""
+            raise self.refuse(node, more, f"{meant}end with one of {', '.join(VERBS)}.")
         if not last and name not in SCOPES:
             fix = f"only {' and '.join(SCOPES)} come before the verb, which is last."
             raise self.refuse(node, f"{name!r} before another step", fix)

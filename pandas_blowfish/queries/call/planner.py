@@ -117,7 +117,7 @@ VERBS = {
     "std": Verb(plan_std, moment_frame),
     "cov": Verb(plan_cov, moment_frame, wide=True),
     "corr": Verb(plan_corr, moment_frame, wide=True),
-    "describe": Verb(plan_describe, summary_frame),
+    "describe": Verb(plan_describe, summary_frame, wide=True),
     "agg": Verb(plan_agg, summary_frame),
 }
 

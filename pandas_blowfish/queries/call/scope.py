@@ -40,12 +40,15 @@ def column_names(columns: Any) -> list[str]:
     if isinstance(columns, str):
         return [columns]
     if columns is None:
-        fix = 'hist("age", epsilon=0.1), or select it first: df.blowfish["age"].hist(epsilon=0.1)'
+        fix = (
+            'name them in the call: hist("age", epsilon=0.1), or before: df.blowfish["age"].hist(epsilon=0.1)'
+        )
         raise ArgumentTypeError("columns", "not given", allowed="a name or a list of names", fix=fix)
-    if isinstance(columns, (pd.Index, np.ndarray)):
+    if isinstance(columns, pd.Index) or (isinstance(columns, np.ndarray) and columns.dtype.kind != "b"):
         columns = columns.tolist()
     if not isinstance(columns, Sequence) or not all(isinstance(column, str) for column in columns):
-        raise ArgumentTypeError("columns", "not column names", allowed="a name or a list of names")
+        fix = 'some of the rows are asked about by where("age >= 18").' if hasattr(columns, "dtype") else ""
+        raise ArgumentTypeError("columns", "not column names", allowed="a name or a list of names", fix=fix)
     if not columns or len(set(columns)) != len(columns):
         raise ArgumentError("columns", "none, or one of them twice", allowed="one or more different names")
     return list(columns)

@@ -16,6 +16,7 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.tally import Binning
 from pandas_blowfish.plan.together.question import Member, SeveralQuestions
+from pandas_blowfish.plan.together.stacked import LEFT_OUT
 from pandas_blowfish.plan.totals.moments import COUNTED, SEVERAL, STATISTICS, Moments
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
@@ -27,6 +28,13 @@ from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import RECORD, Facts, with_receipt
 
 MEDIAN = "median"
+ENDS = "it depends on single rows; describe(percentiles=[0.01, 0.99]) shows the ends of a column."
+INSTEAD = {  # what pandas computes too
+    **dict.fromkeys(("min", "max", "first", "last", "idxmin", "idxmax"), ENDS),
+    "nunique": "it depends on single rows; value_counts shows what values are frequent.",
+    "mode": "ask for the mode by itself.",
+    "quantile": "describe(percentiles=[0.1, 0.9]) has quantiles, of several columns too.",
+}
 NAMES = (*STATISTICS, MEDIAN)
 QUARTILES = [0.25, 0.5, 0.75]
 ALLOWED = f"{', '.join(map(repr, NAMES))}, such as {{'age': ['mean', 'std'], 'income': 'median'}}"
@@ -82,7 +90,7 @@ def plan_describe(
     """Return the plan of count, mean, deviation and quantiles in a scope; see `df.blowfish.describe`."""
     scope = scope or Scope()
     names = column_names(_numbers(policy, scope) if columns is None else columns)
-    shares = QUARTILES if percentiles is None else sorted(shares_of(percentiles))
+    shares = QUARTILES if percentiles is None else sorted(shares_of(percentiles, "percentiles"))
     if len(set(shares)) < len(shares):
         raise ArgumentError("percentiles", "one of them twice", allowed="different shares between 0 and 1")
     query: dict[str, Any] = {"verb": "describe", "columns": names}
@@ -101,7 +109,10 @@ def functions_of(functions: Any, selected: Sequence[str] | None = None) -> dict[
     if not isinstance(functions, Mapping):
         if not selected:
             what = "no columns are named"
-            raise ArgumentTypeError("functions", what, allowed="{column: name, or names of statistics}")
+            fix = 'agg({"age": "mean"}, ...), or select columns first: df.blowfish["age"].agg("mean", ...)'
+            raise ArgumentTypeError(
+                "functions", what, allowed="{column: name, or names of statistics}", fix=fix
+            )
         functions = dict.fromkeys(selected, functions)
     found = {}
     for column, own in functions.items():
@@ -109,7 +120,8 @@ def functions_of(functions: Any, selected: Sequence[str] | None = None) -> dict[
         if not isinstance(column, str) or not names or not all(isinstance(each, str) for each in names):
             raise ArgumentTypeError("functions", "not names of statistics by column", allowed=ALLOWED)
         if strange := [each for each in names if each not in NAMES]:
-            raise ArgumentError("functions", f"{strange[0]!r} is unknown", allowed=ALLOWED)
+            fix = INSTEAD.get(strange[0], "")
+            raise ArgumentError("functions", f"{strange[0]!r} is unknown", allowed=ALLOWED, fix=fix)
         if len(set(names)) < len(names):
             raise ArgumentError("functions", f"{column!r} is asked for one statistic twice", allowed=ALLOWED)
         found[column] = names
@@ -229,6 +241,7 @@ def summary_frame(plan: Plan, solved: Any, facts: Facts) -> pd.DataFrame:
         "sources": [[one.column, one.statistic, one.member, one.inner] for one in sources],
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),
+        **({"left_out": LEFT_OUT} if plan.query["verb"] == "describe" else {}),
     }
     return with_receipt({"value": value, "std": std}, _index(plan, sources), {**facts, **more})
 
@@ -281,5 +294,7 @@ def _check(attribute: Attribute, statistics: Sequence[str], quantiles: bool) -> 
         return
     what = "instants" if attribute.kind == "datetime" else "categories"
     why = "whose mean and quantiles are no numbers" if what == "instants" else "which have none of these"
-    fix = "ask for its mean and quantile separately." if what == "instants" else "ask for its hist."
+    named = attribute.name
+    separately = f"ask separately: mean({named!r}, ...) and quantile({named!r}, [0.25, 0.5, 0.75], ...)."
+    fix = separately if what == "instants" else "ask for its hist, value_counts or mode."
     raise ArgumentError("columns", f"{attribute.name!r} holds {what}, {why}", fix=fix)

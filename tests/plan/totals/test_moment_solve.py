@@ -126,8 +126,8 @@ def test_answers_keep_their_shape():
     with bf.testing.replay(9):
         for _ in range(10):
             variances = frame.blowfish.var(["x", "y"], epsilon="0.05")["value"]
-            cov = frame.blowfish.cov(["x", "y"], epsilon="0.05")["value"].unstack()
-            corr = frame.blowfish.corr(["x", "y"], epsilon="0.05")["value"].dropna()
+            cov = frame.blowfish.cov(["x", "y"], epsilon="0.05")["value"]
+            corr = frame.blowfish.corr(["x", "y"], epsilon="0.05")["value"].stack().dropna()
 
             assert (variances >= 0).all()
             assert np.array_equal(cov, cov.T)
@@ -145,7 +145,22 @@ def test_exact_answers_are_those_of_pandas():
 
     for verb in ("var", "std", "cov", "corr"):
         release = getattr(frame.blowfish, verb)(["x", "y"], epsilon=1)
-        assert np.allclose(release["value"], truth(verb, table))
-        assert np.allclose(release.blowfish.interval()["low"], truth(verb, table))
+        assert np.allclose(np.ravel(release["value"]), truth(verb, table))
+        assert np.allclose(np.ravel(release.blowfish.interval()["low"]), truth(verb, table))
     grouped = frame.blowfish.where("y > 2").groupby("g").std("x", epsilon=1, ddof=0)
     assert np.allclose(grouped["value"], own[own.y > 2].groupby("g")["x"].std(ddof=0))
+
+
+def test_groups_without_rows_have_no_mean():
+    """A group that is surely empty, noise or not, has no mean, deviation or interval, as in pandas."""
+    table = rows_of(random.Random(8), 50, nullable=True)
+    table.loc[table["g"] == table["g"].iloc[0], "x"] = None
+    frame = table.blowfish.protect(bf.Policy(schema(nullable=True)), epsilon=10**6, dataset="empty")
+    asked = frame.blowfish.groupby("g")
+
+    for release in (asked.mean("x", epsilon=10_000), asked.agg({"x": ["mean", "std"]}, epsilon=10_000)):
+        groups = release.index.get_level_values("g")
+        empty = np.asarray(groups == table["g"].iloc[0])
+
+        assert release["value"].isna().tolist() == empty.tolist()
+        assert release.blowfish.interval()["low"].isna().tolist() == empty.tolist()
