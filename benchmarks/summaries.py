@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 import peer_environments
 from papers.experiment import DATA, ERRORS
 from peers import asked
-from ranges import table
+from ranges import progress, table
 from summaries_job import (
     MANY,
     MEAN,
@@ -227,8 +227,12 @@ def errors(job: Job, told: Mapping[str, Any]) -> Iterator[list[Any]]:
 
 def print_errors(job: Job, stated: Mapping[Column, Realistic], peers: Mapping[str, Any]) -> None:
     """Print a line per question, column and epsilon."""
-    full = ask_all(job, lambda *asked: ask_ours(*asked, bf.full()))
-    close = ask_all(job, lambda column, *asked: ask_ours(column, *asked, stated[column].secret))
+    full = ask_all(job, lambda *asked: ask_ours(*asked, bf.full()), lambda steps: progress(steps, "full"))
+    close = ask_all(
+        job,
+        lambda column, *asked: ask_ours(column, *asked, stated[column].secret),
+        lambda steps: progress(steps, "realistic"),
+    )
     many = f"{job.runs} releases, {fewer(job.runs)} of quantiles"
     print(f"\nErrors at an equal promise, with their own standard errors; {many}.\n")
     lines = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,23 @@ class Job:
         return cls(tuple(columns), tuple(told["epsilons"]), told["runs"])
 
 
+Step = tuple[Column, float]
 Ask = Callable[[Column, float, int], Mapping[str, Answers]]  # column, epsilon, runs: answers by question
 
 
-def ask_all(job: Job, ask: Ask) -> dict[str, dict[str, Any]]:
-    """Return the answers by column and epsilon, telling how far it is."""
-    steps = [(column, epsilon) for column in job.columns for epsilon in job.epsilons]
-    found: dict[str, dict[str, Any]] = {column.name: {} for column in job.columns}
+def follow(steps: list[Step]) -> Iterator[Step]:
+    """Yield the steps, telling the driver how far they are."""
     for done, (column, epsilon) in enumerate(steps, 1):
         print(f"@ {done}/{len(steps)} {column.name}, epsilon {epsilon:g}", flush=True)
+        yield column, epsilon
+
+
+def ask_all(
+    job: Job, ask: Ask, watch: Callable[[list[Step]], Iterator[Step]] = follow
+) -> dict[str, dict[str, Any]]:
+    """Return the answers by column and epsilon."""
+    found: dict[str, dict[str, Any]] = {column.name: {} for column in job.columns}
+    for column, epsilon in watch([(column, epsilon) for column in job.columns for epsilon in job.epsilons]):
         answers = ask(column, epsilon, job.runs)
         found[column.name][f"{epsilon:g}"] = {
             question: {method: np.asarray(each).tolist() for method, each in methods.items()}
