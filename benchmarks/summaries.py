@@ -1,6 +1,6 @@
 """What pandas users ask first: errors of mean, var, median, quartiles and top 10 beside other libraries.
 
-Run: python benchmarks/summaries.py [--runs 400] [--tumult] [--no-create]. Columns are read from
+Run: python benchmarks/summaries.py [--runs 200] [--tumult] [--no-create]. Columns are read from
 ../shared/data: without it there is nothing to ask. OpenDP and diffprivlib are asked where this Python has
 them, else in an environment of their own (.venv-peers/NAME, made when it is not there), Tumult Analytics in
 its own and only with --tumult, as it takes minutes. A library that does not install or fails is left out,
@@ -51,7 +51,7 @@ from pandas_blowfish.policy.domain import Domain, integers
 HERE = Path(__file__).resolve().parent
 EPSILONS = (0.1, 1.0)
 OURS = "ours"
-FEWER = {"tumult": 16}  # of how many runs one is asked where each takes long
+FEWER = {"tumult": 8}  # of how many runs one is asked where each takes long
 UNITS = {
     MEAN: "% of the standard deviation",
     VAR: "% of the variance",
@@ -296,7 +296,7 @@ def print_costs(stated: Mapping[Column, Realistic]) -> None:
 def main() -> None:
     """Print errors, then costs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--tumult", action="store_true", help="ask Tumult Analytics too, which takes minutes")
     parser.add_argument("--no-create", action="store_true", help="leave out peers that are not installed")
     given = parser.parse_args()
