@@ -1,7 +1,7 @@
 """What pandas users ask first: errors of mean, var, median, quartiles and top 10 beside other libraries.
 
-Run: python benchmarks/summaries.py [--runs 200] [--tumult] [--no-create]. Columns are read from
-../shared/data: without it there is nothing to ask. OpenDP and diffprivlib are asked where this Python has
+Run: python benchmarks/summaries.py [--runs 200] [--columns NAME ...] [--tumult] [--no-create].
+Columns (those whose names begin so) are read from ../shared/data: without it there is nothing to ask. OpenDP and diffprivlib are asked where this Python has
 them, else in an environment of their own (.venv-peers/NAME, made when it is not there), Tumult Analytics in
 its own and only with --tumult, as it takes minutes. A library that does not install or fails is left out,
 and that is said.
@@ -297,11 +297,18 @@ def main() -> None:
     """Print errors, then costs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument(
+        "--columns", nargs="+", default=[""], help="how the names of those to ask about begin"
+    )
     parser.add_argument("--tumult", action="store_true", help="ask Tumult Analytics too, which takes minutes")
     parser.add_argument("--no-create", action="store_true", help="leave out peers that are not installed")
     given = parser.parse_args()
     try:
-        stated = columns()
+        stated = {
+            column: policy
+            for column, policy in columns().items()
+            if column.name.startswith(tuple(given.columns))
+        }
     except FileNotFoundError as absent:
         print(f"{Path(absent.filename).name} is absent from ../shared/data: there is nothing to ask")
         return
