@@ -1,10 +1,10 @@
 """What pandas users ask first: errors of mean, var, median, quartiles and top 10 beside other libraries.
 
-Run: python benchmarks/summaries.py [--runs 200] [--columns NAME ...] [--tumult] [--no-create].
-Columns (those whose names begin so) are read from ../shared/data: without it there is nothing to ask. OpenDP and diffprivlib are asked where this Python has
-them, else in an environment of their own (.venv-peers/NAME, made when it is not there), Tumult Analytics in
-its own and only with --tumult, as it takes minutes. A library that does not install or fails is left out,
-and that is said.
+Run: python benchmarks/summaries.py [--runs 200] [--columns NAME ...] [--tumult] [--no-create]. Columns (those
+whose names begin so) are read from ../shared/data: without it there is nothing to ask. OpenDP and diffprivlib
+are asked where this Python has them, else in an environment of their own (.venv-peers/NAME, made when it is
+not there), Tumult Analytics in its own and only with --tumult, as it takes minutes. A library that does not
+install or fails is left out, and that is said.
 
 Equal promise: whether a row's value is x or y, any two declared values, is hidden at epsilon; the number of
 rows is known. That is ours under `full()`. What a library protects by adding and removing rows is asked at
