@@ -50,6 +50,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/boxes.py
 	$(BIN)/python benchmarks/workload.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/summaries.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/pufferfish.py
 	$(BIN)/python benchmarks/kmeans.py
