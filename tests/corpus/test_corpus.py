@@ -35,7 +35,7 @@ PLANS, RELEASES, STORED = (
     json.loads((HERE / f"{part}.json").read_text(encoding="utf-8"))
     for part in ("plans", "releases", "ledger")
 )
-SEARCHED = "optimised"  # its rows are searched for with floats, whose rounding the processor and versions decide
+SEARCHED = "optimised"  # its rows are searched for with floats, whose rounding decides
 SAME_ROUNDING = rounding() == PLANS["rounding"]
 SOLVED = TOLERANCE if SAME_ROUNDING else 1e-6  # of answers: equations are solved, and some are nearly alike
 ANSWERS = named_answers()
