@@ -42,9 +42,9 @@ INSTEAD = {  # by idea: what to say, and of which names
         "merge join combine_first compare align corrwith"
     ),
     BEFORE: "assign insert isetitem drop drop_duplicates duplicated fillna ffill bfill interpolate replace "
-    "backfill pad rename rename_axis astype convert_dtypes infer_objects clip round explode melt update set_index "
+    "rename rename_axis astype convert_dtypes infer_objects clip round explode melt update set_index "
     "reset_index set_axis reindex reindex_like add_prefix add_suffix abs str dt cat struct sparse "
-    "tz_convert tz_localize to_period to_timestamp factorize repeat select set_flags",
+    "backfill pad tz_convert tz_localize to_period to_timestamp factorize repeat select set_flags",
     "where(\"age >= 18 and sex == 'F'\") asks about some of the rows; it is parsed, never evaluated.": (
         "query filter mask between isin between_time at_time lt le gt ge eq ne isna isnull notna notnull"
     ),
