@@ -167,7 +167,7 @@ def _restore(own: Any, spec: Mapping[str, Any]) -> Any:
     if spec["dtype"] == "category" != str(own.dtype):
         dtype = pd.CategoricalDtype(parse(spec["labels"], spec["of"]), ordered=bool(spec["ordered"]))
         return own.astype(dtype)
-    if spec["dtype"] == "object" != str(own.dtype) and "missing" in spec:  # flags with gaps
+    if spec["dtype"] == "object" and "missing" in spec:  # flags with gaps: one level of several may lack them
         return own.astype(object)
     if str(spec["dtype"]).startswith("interval") and not isinstance(own.dtype, pd.IntervalDtype):
         return parse([str(each) for each in own], spec).rename(own.name)

@@ -213,7 +213,8 @@ class Values(Attribute):
             dtype = pd.CategoricalDtype(pd.Index(list(self.values)), ordered=self.ranked)
             return pd.CategoricalIndex(list(self.values), dtype=dtype, name=self.name)
         if self.kind == "datetime":
-            return pd.DatetimeIndex(list(self.values), name=self.name)
+            places = np.array([int(place) for place in self.positions], dtype=object)
+            return stamp_index(places, self.tz).rename(self.name)
         kinds = {"integer": integer_dtype(self.values), "float": "float64", "bool": "bool"}
         return pd.Index(list(self.values), dtype=kinds[self.kind], name=self.name)
 

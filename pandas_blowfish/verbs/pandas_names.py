@@ -31,27 +31,27 @@ MOMENTS = "no verb measures it; std, quantile and hist describe how values are s
 
 INSTEAD = {  # by idea: what to say, and of which names
     ROWS: "head tail sample iloc loc iat at xs take nth get get_group values array item items iterrows "
-    "itertuples to_numpy list tolist to_list keys pop squeeze truncate",
+    "itertuples to_numpy list tolist to_list keys pop squeeze truncate ravel view",
     ONE_ROW: "min max nunique unique first last idxmin idxmax argmin argmax ohlc is_unique hasnans "
     "is_monotonic_increasing is_monotonic_decreasing first_valid_index last_valid_index prod product",
     "nothing noisy is certain of all rows; where(...).count(epsilon=0.1) says how many there are.": (
-        "all any empty equals"
+        "all any bool empty equals"
     ),
-    FUNCTION: "apply map transform pipe eval combine case_when",
+    FUNCTION: "apply applymap map transform pipe eval combine case_when",
     "join tables before they are protected: the policy is about one table; pools share a budget.": (
         "merge join combine_first compare align corrwith"
     ),
     BEFORE: "assign insert isetitem drop drop_duplicates duplicated fillna ffill bfill interpolate replace "
     "rename rename_axis astype convert_dtypes infer_objects clip round explode melt update set_index "
     "reset_index set_axis reindex reindex_like add_prefix add_suffix abs str dt cat struct sparse "
-    "tz_convert tz_localize to_period to_timestamp factorize repeat select set_flags",
+    "backfill pad tz_convert tz_localize to_period to_timestamp factorize repeat select set_flags",
     "where(\"age >= 18 and sex == 'F'\") asks about some of the rows; it is parsed, never evaluated.": (
         "query filter mask between isin between_time at_time lt le gt ge eq ne isna isnull notna notnull"
     ),
     "value_counts leaves missing values out; hist counts them, if the schema is nullable.": "dropna",
     RELEASED: "to_csv to_parquet to_excel to_json to_dict to_records to_sql to_feather to_orc to_pickle "
     "to_hdf to_html to_latex to_markdown to_string to_clipboard to_stata to_xml to_xarray to_iceberg "
-    "to_frame style",
+    "to_gbq to_frame style",
     'draw a release: df.blowfish.hist("age", epsilon=0.1).blowfish.plot().': "plot boxplot",
     TIME: "resample rolling expanding ewm asfreq asof",
     "crosstab(index, columns, epsilon=0.1) is a table of counts, groupby([...]).mean(...) of averages.": (
@@ -62,7 +62,7 @@ INSTEAD = {  # by idea: what to say, and of which names
     ),
     ORDER: "cumsum cumcount cummax cummin cumprod shift diff pct_change autocorr",
     "groups are the declared combinations: groupby([...]).size(epsilon=0.1) counts their rows.": (
-        "groups ngroups ngroup indices level"
+        "groups grouper ngroups ngroup indices level"
     ),
     'select columns: df.blowfish["age"] or df.blowfish[["age", "income"]]; df.blowfish.policy lists them.': (
         "columns select_dtypes name axes"
@@ -70,7 +70,7 @@ INSTEAD = {  # by idea: what to say, and of which names
     DECLARED: "dtypes dtype index info shape ndim memory_usage nbytes flags attrs",
     MOMENTS: "skew kurt kurtosis sem",
     FIGURES: "add sub subtract mul multiply div divide truediv floordiv mod divmod pow radd rsub rmul rdiv "
-    "rtruediv rfloordiv rmod rdivmod rpow dot T transpose swaplevel reorder_levels droplevel",
+    "rtruediv rfloordiv rmod rdivmod rpow dot T transpose swaplevel reorder_levels droplevel swapaxes",
     "a view holds no rows to copy or build; ask it again, it costs nothing until a verb is called.": (
         "copy from_dict from_records from_arrow"
     ),

@@ -22,7 +22,7 @@ PASSING = ("time", "hash", "version")  # of a receipt: they differ from one run 
 PROSE = ("price_rule", "guarantee", "weaker_release")  # of a receipt: sentences, which may be put otherwise
 ADDED = (  # to receipts since the corpus was recorded
     *("cell_bounds", "sensitivity_in_units", "scale_in_units"),
-    *("table_answers", "synopsis"),
+    *("table_answers", "synopsis", "group_bins"),
 )
 RENAMED = {  # what the corpus was recorded with: where a receipt states it today
     "apart": ("weaker_guarantee",),
@@ -165,7 +165,7 @@ def plain(value: Any) -> Any:
     return _value(value) if isinstance(value, (float, np.generic)) else value
 
 
-def differences(found: Any, stored: Any, at: str = "") -> list[str]:
+def differences(found: Any, stored: Any, at: str = "", tolerance: float = TOLERANCE) -> list[str]:
     """Return where two plain values differ; floats may be off by rounding."""
     if isinstance(found, dict) and isinstance(stored, dict):
         keys = [*stored, *(key for key in found if key not in stored)]
@@ -174,13 +174,13 @@ def differences(found: Any, stored: Any, at: str = "") -> list[str]:
             line
             for key in keys
             if key not in missing
-            for line in differences(found[key], stored[key], f"{at}.{key}")
+            for line in differences(found[key], stored[key], f"{at}.{key}", tolerance)
         ]
     if isinstance(found, list) and isinstance(stored, list) and len(found) == len(stored):
         pairs = enumerate(zip(found, stored, strict=True))
-        return [line for place, pair in pairs for line in differences(*pair, f"{at}[{place}]")]
+        return [line for place, pair in pairs for line in differences(*pair, f"{at}[{place}]", tolerance)]
     if isinstance(found, float) and isinstance(stored, float):
-        same = math.isclose(found, stored, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        same = math.isclose(found, stored, rel_tol=tolerance, abs_tol=tolerance)
     else:
         same = type(found) is type(stored) and found == stored
     return [] if same else [f"{at}: {found!r}, and it was {stored!r}"]

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,10 @@ LEDGER, KEY = "ledger.sqlite", "ledger.sqlite.seal-key"
 SEED = 2026
 
 
-def kernels() -> list[str]:
-    """Return the processor kernels of the linear algebra at hand, whose rounding a search may follow."""
-    return sorted({str(each.get("architecture")) for each in threadpool_info() if each["user_api"] == "blas"})
+def rounding() -> list[str]:
+    """Return what decides how floats are rounded: processor kernels and versions of the linear algebra."""
+    own = {str(each.get("architecture")) for each in threadpool_info() if each["user_api"] == "blas"}
+    return [*sorted(own), *(f"{name} {version(name).rpartition('.')[0]}" for name in ("numpy", "scipy"))]
 
 
 def planned(case: Any) -> dict[str, Any]:
@@ -81,7 +83,7 @@ def replayed(release: Release) -> dict[str, Any]:
 def record_plans() -> dict[str, Any]:
     """Return every plan, the candidates of some, and the fingerprints of all policies."""
     return {
-        "kernels": kernels(),
+        "rounding": rounding(),
         "fingerprints": {name: policy_of(name).fingerprint for name in PROMISES},
         "plans": {case.name: planned(case) for case in plan_cases()},
         "candidates": {case.name: considered(case) for case in considered_cases()},

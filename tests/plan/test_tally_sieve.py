@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.plan.tally import MAX_CLASSES, sieve
 from pandas_blowfish.policy.domain import Domain, integers
-from pandas_blowfish.policy.expression import parse, truth
+from pandas_blowfish.policy.expression import MAX_CLASSES, parse, sieve, truth
 
 
 def instance(draw, make_full_policy, make_filter):

@@ -57,7 +57,7 @@ def test_missing_is_refused_where_it_is_not_allowed(spec):
         (pd.Index([0.5]), "float64"),
         (pd.Index([False, True]), "object"),
         (pd.CategoricalIndex(["b", "a"], categories=["b", "a"]), "category"),
-        (pd.DatetimeIndex(["2020-01-01"]), "datetime64[us]"),
+        (pd.DatetimeIndex(["2020-01-01"]).as_unit("us"), "datetime64[us]"),
         (pd.interval_range(0.0, 2.0), "interval[float64, right]"),
     ],
 )
