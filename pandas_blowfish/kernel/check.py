@@ -235,7 +235,7 @@ class Check:
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
 
     def _draw_probes(self, step: Round, many: int, random: Random) -> tuple[Cells, Cells, Cells]:
-        """Return edges, and cells that the counter is tried on: of few all, each as often as chance has it."""
+        """Return edges, and cells that the counter is tried on: of few all, each as often as chance has."""
         drawn, count = cells_near(step, self.domain, many, random), self.edges.cells
         start, end = self.edges.draw(random, drawn)
         if count is None or count > ALL:
