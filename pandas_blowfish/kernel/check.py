@@ -140,13 +140,19 @@ class Check:
         tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
         if more or len(step.scales) != people.size or tied or self.part.sides or not step.own_noise:
             raise UnsoundPlanError("people are counted by themselves, and charged to everyone")
-        cells = cells_near(step, self.domain, PROBES, random)
-        who, name = random.integers(0, PROBES // 2, len(cells)), "".join([*self.domain.columns, " unit"])
-        rows = probe(self.domain, cells).assign(**{name: who})
-        seen = np.unique(np.stack([people.bins_at(cells), who]), axis=1)[0]
-        passing = np.bincount(seen[seen >= 0], minlength=people.size)
-        if not np.array_equal(step.apply(count_cells(rows, step.tallies, clip=False, unit=name)), passing):
+        start, end, cells = self._draw_probes(step, PROBES, random)
+        who, name = (
+            random.integers(0, len(cells) // 2 + 1, len(cells)),
+            "".join([*self.domain.columns, " unit"]),
+        )
+        rows, bins = probe(self.domain, cells).assign(**{name: who}), people.bins_at(cells)
+        seen = np.unique(np.stack([bins, who]), axis=1)[0]
+        passing, each = (np.bincount(own[own >= 0], minlength=people.size) for own in (seen, bins))
+        counted = step.apply(count_cells(rows, step.tallies, clip=False, unit=name))
+        columns = np.asarray(step.columns(cells).sum(axis=1)).ravel()
+        if not (np.array_equal(counted, passing) and np.array_equal(columns, each)):
             raise UnsoundPlanError("who would be counted is not who was checked")
+        self._compare_changes(step, start, end)
         worst = self._worst_edge(step, random).loss
         lost = min(worst * self.times, step.scales.total_rate) if worst < math.inf else worst
         if lost > left:
@@ -209,18 +215,18 @@ class Check:
 
     def _compare(self, step: Round, random: Random) -> None:
         """Raise unless, on drawn cells, columns are what is counted and changes their differences."""
-        many = len(step.scales) > MANY_ROWS
-        drawn = cells_near(step, self.domain, FEWER if many else PROBES, random)
-        start, end = self.edges.draw(random, drawn)
-        cells = self._probes(drawn, end, random)
+        many = FEWER if len(step.scales) > MANY_ROWS else PROBES
+        start, end, cells = self._draw_probes(step, many, random)
         columns = step.columns(cells)
         values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
+        self._compare_changes(step, start.take(slice(many)), end.take(slice(many)))
+
+    def _compare_changes(self, step: Round, start: Cells, end: Cells) -> None:
+        """Raise unless noise makes up for differences of columns as the changes say."""
         if getattr(type(step), "changes", None) is OwnNoise.changes:  # the difference of columns itself
             return
-        some = slice(min(len(start), FEWER if many else PROBES))
-        start, end = start.take(some), end.take(some)
         moves = (step.columns(end) - step.columns(start)).toarray()
         shifts = step.changes(start, end).toarray()
         own, beyond = shifts[: len(step.scales)], shifts[len(step.scales) :].any(axis=0)
@@ -228,13 +234,14 @@ class Check:
             if not np.array_equal(step.spread_noise(own[:, number]), moves[:, number]):
                 raise UnsoundPlanError("noise does not make up for a record that moves as was checked")
 
-    def _probes(self, drawn: Cells, end: Cells, random: Random) -> Cells:
-        """Return the cells that the counter is tried on: of few all, each as often as chance has it."""
-        count = self.edges.cells
+    def _draw_probes(self, step: Round, many: int, random: Random) -> tuple[Cells, Cells, Cells]:
+        """Return edges, and cells that the counter is tried on: of few all, each as often as chance has."""
+        drawn, count = cells_near(step, self.domain, many, random), self.edges.cells
+        start, end = self.edges.draw(random, drawn)
         if count is None or count > ALL:
-            return drawn.concat(end.take(~end.absent))
+            return start, end, drawn.concat(end.take(~end.absent))
         cells = self.edges.listed_cells
-        return cells.take(np.repeat(np.arange(len(cells)), random.integers(1, OFTEN, len(cells))))
+        return start, end, cells.take(np.repeat(np.arange(len(cells)), random.integers(1, OFTEN, len(cells))))
 
     def _shown(self, worst: _Worst) -> str:
         """Return the worst edge in declared values."""
@@ -329,16 +336,22 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
     if math.isinf(shares[top]):
         return _Worst(math.inf, (start.take([top]), end.take([top])), best)
     close = np.flatnonzero(shares >= shares[top] * (1 - NEAR))
-    several = changes.table.shape[1] > 1
-    patterns, first = np.unique(changes.table[close], axis=0 if several else None, return_index=True)
-    patterns = patterns.reshape(-1, changes.table.shape[1])
+    first = _find_patterns(changes.table[close])
     losses = [
         sum((many / scale for many, scale in zip(pattern, values, strict=True) if many), Fraction(0))
-        for pattern in patterns.tolist()
+        for pattern in changes.table[close[first]].tolist()
     ]
     place = max(range(len(losses)), key=losses.__getitem__)
     one = [int(close[first[place]])]
     return _Worst(Fraction(losses[place]), (start.take(one), end.take(one)), best)
+
+
+def _find_patterns(table: NDArray[Any]) -> Ints:
+    """Return a row of each kind that a table has, by number."""
+    if table.dtype == object:  # numbers beyond 64 bits, which numpy does not compare by rows
+        found = {tuple(row): number for number, row in enumerate(table.tolist())}
+        return np.array(list(found.values()), dtype=np.int64)
+    return np.asarray(np.unique(table, axis=0 if table.shape[1] > 1 else None, return_index=True)[1])
 
 
 def _text(plan: Plan, edges: Edges) -> str:

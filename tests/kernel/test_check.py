@@ -187,6 +187,15 @@ PLANS = {
         ),
         lambda plan: plan.hist("x"),
     ),
+    "moments": (two(NEAR, bf.full()), lambda plan: plan.groupby("y").var("x")),
+    "products": (two(NEAR, bf.full(), presence=True), lambda plan: plan.corr(["x", "y"])),
+    "together": (two(NEAR, bf.full()), lambda plan: plan.describe(["x", "y"])),
+    "apart": (two(NEAR, NEAR, neighbors="attribute"), lambda plan: plan.agg({"x": "mean", "y": "median"})),
+    "select": (two(NEAR, bf.full()), lambda plan: plan.mode("x", strategy="select")),
+    "read off": (two(NEAR, bf.full()), lambda plan: plan.top(3, "x", strategy="counts")),
+    "bands": (two(NEAR, bf.full()), lambda plan: plan.groupby("x", bins={"x": [0, 3, 8]}).sum("y")),
+    "people": (two(NEAR, bf.full(), max_rows=2), lambda plan: plan.groupby("x").count(units=True)),
+    "several rows": (two(NEAR, bf.full(), max_rows=2), lambda plan: plan.describe("x")),
     "secret total": (
         line(NEAR, aggregates=[bf.Aggregate("x.sum()", delta=20)]),
         lambda plan: plan.sum("x"),
@@ -219,6 +228,48 @@ def test_finds_every_lie(name):
     assert 0 < lost <= plan.cost
     with pytest.raises(UnsoundPlanError):
         check.require(Lying(plan.measurement, Fraction(99, 100)), plan.cost)
+
+
+FIRST = ["moments", "products", "together", "apart", "select", "read off", "bands", "several rows", "people"]
+
+
+@pytest.mark.parametrize("lie", ["apply", "columns", "tallies"])
+@pytest.mark.parametrize("name", FIRST)
+def test_finds_what_is_counted_otherwise(name, lie):
+    """Of every kind of measurement: values counted twice, columns without a row, a filter that is dropped."""
+    policy, make = PLANS[name]
+    plan = make(policy.plan.where("x != 2 or y > 3") if lie == "tallies" else policy.plan)
+    check = Check.of(policy, plan)
+
+    class Otherwise(Lying):
+        def apply(self, counts):
+            return self.honest.apply(counts) * (2 if lie == "apply" else 1)
+
+        def columns(self, cells):
+            found = self.honest.columns(cells).tolil()
+            if lie == "columns":
+                found[len(self.honest.scales) // 2] = 0
+            return found.tocsc()
+
+        @property
+        def tallies(self):
+            return tuple(map(unfiltered, self.honest.tallies)) if lie == "tallies" else self.honest.tallies
+
+    def often():
+        for _ in range(20):  # a few cells are drawn each time
+            checking._passed.clear()
+            check.require(Otherwise(plan.measurement, 1), plan.cost)
+
+    assert check.require(plan.measurement, plan.cost) <= plan.cost
+    with pytest.raises(UnsoundPlanError):
+        often()
+
+
+def unfiltered(tally):
+    """Return a tally, or a total's, that counts what its filter leaves out."""
+    if hasattr(tally, "tally"):
+        return replace(tally, tally=unfiltered(tally.tally))
+    return replace(tally, condition=None)
 
 
 def test_rows_that_are_not_in_the_columns_are_found():
@@ -420,3 +471,14 @@ def test_a_strategy_that_passed_is_checked_again_for_another_part(text):
         asked.hist("age", epsilon="0.5")
 
     assert df.blowfish.budget.spent == Fraction(1, 2)
+
+
+def test_changes_of_many_bits_are_compared():
+    """Squares of a million steps are too large to be summed up in 64 bits; of several kinds of noise too."""
+    policy = line(bf.full(), 4 * 10**6)
+    plan = policy.plan.var("x", epsilon=1)
+    check = Check.of(policy, plan)
+
+    assert 0 < check.require(plan.measurement, plan.cost) <= 1
+    with pytest.raises(UnsoundPlanError):
+        check.require(Lying(plan.measurement, Fraction(9, 10)), plan.cost)
