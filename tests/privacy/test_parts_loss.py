@@ -41,9 +41,10 @@ def random_release(draw, frame):
     if draw.random() < 0.8:
         text = random_filter(draw, frame.blowfish.policy.domain)
     group = draw.choice(names) if draw.random() < 0.3 else None
-    verb = draw.choice(["hist", "cumhist", "marginal", "count", "mean", "people"])
-    asked = {"hist": [some], "cumhist": ["age"], "marginal": [names[:2]], "mean": ["age"]}.get(verb, [])
-    named = {"units": True} if verb == "people" else {}
+    verb = draw.choice(["hist", "cumhist", "marginal", "count", "mean", "people", "var", "describe", "top"])
+    asked = {"hist": [some], "marginal": [names[:2]], "top": [1, some], "count": [], "people": []}
+    asked = asked.get(verb, ["age"])
+    named = {"people": {"units": True}, "top": {"strategy": "counts"}}.get(verb, {})
     found = []
     for source in (frame.blowfish.plan, frame.blowfish):
         scope = source if text is None else source.where(text)

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.arrangement import SORTED, lengthen, schema_order
-from pandas_blowfish.books.receipt import reading
+from pandas_blowfish.books.receipt import reading, require_parts
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredValueError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.frequency import find_begins, frequency_text
@@ -87,14 +87,22 @@ def lines_of(release: pd.DataFrame, *, ordered: bool = True) -> Lines:
         return _lines(release, ordered)
 
 
+def in_line(release: pd.DataFrame, facts: Facts) -> tuple[pd.DataFrame, Facts]:
+    """Return a release that was laid out as one label per row, in the order of the schema, and its facts."""
+    release = lengthen(release)
+    release = schema_order(release) if facts.get("layout") == SORTED else release
+    return release, {key: value for key, value in facts.items() if key != "layout"}
+
+
 def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
     facts = facts_of(release)
     if facts.get("verb") not in ("hist", "cumhist", "marginal"):
         raise FrameError("only a hist or a cumhist answers more questions", fix="release one of them first.")
     if facts.get("values_are") == SHARES:
         raise FrameError("these are shares of counts", fix="release the counts, without normalize=True.")
-    release = lengthen(release)
-    release = schema_order(release) if facts.get("layout") == SORTED else release
+    if not is_shifted(facts):
+        require_parts(facts, ("post",))
+    release, facts = in_line(release, facts)
     answers = facts.get("table_answers", facts.get("answers"))
     if len(release) != answers or not {"count", "std"} <= set(release.columns):
         raise FrameError("rows or columns are not as they were released", fix="ask the release itself.")

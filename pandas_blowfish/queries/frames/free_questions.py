@@ -108,8 +108,8 @@ class FreeQuestions:
     def top(self, k: int) -> pd.DataFrame:
         """Return the k values with the largest noisy counts of a released `hist` or `marginal`, free.
 
-        They are picked by their noisy counts, so these are more often too large than too small: an interval
-        holds the count of a value that was chosen beforehand.
+        They are picked by their noisy counts, so these are more often too large than too small; intervals are
+        so wide that those of all values of a group hold at once.
 
         Args:
             k: How many, in each group.

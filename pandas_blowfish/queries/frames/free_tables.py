@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.books.receipt import reading
+from pandas_blowfish.books.receipt import reading, require_parts
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.protocol import ESTIMATE
 from pandas_blowfish.plan.shape.covariance import keep_columns, table_variances
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.call.scope import column_names
-from pandas_blowfish.queries.frames.free import hist_again, lines_of
+from pandas_blowfish.queries.frames.free import hist_again, in_line, lines_of
 from pandas_blowfish.release import (
     UNSHAPED,
     Facts,
@@ -73,7 +73,9 @@ def table_of(release: pd.DataFrame) -> CountTable:
         raise FrameError("this release keeps no unshaped counts", fix="release it again.")
     if facts["verb"] == "cumhist":
         return table_of(hist_again(release))
+    require_parts(facts, ("groupby",))
     with reading():
+        release, facts = in_line(release, facts)
         ordered = _in_order(release, facts)
         lines_of(ordered, ordered=False)  # refuses rows and columns that are not as they were
         levels = [ordered.index.get_level_values(level) for level in range(ordered.index.nlevels)]
@@ -210,7 +212,7 @@ def top_again(release: pd.DataFrame, k: Any, verb: str = "top") -> pd.DataFrame:
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
     rank = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
     call = "mode()" if verb == "mode" else f"top({int(k)})"
-    return _rows(table, order[rank < k], verb, f"{call}, {NOISY}")
+    return _rows(table, order[rank < k], verb, f"{call}, {NOISY}", candidates=most)
 
 
 def _listed(table: CountTable, *, dropna: bool) -> Ints:
@@ -238,9 +240,9 @@ def _largest_first(table: CountTable, kept: Ints, *, ascending: bool) -> Ints:
     return np.asarray(kept[np.lexsort((sign * free, sign * shown, _group_of(table)[kept]))])
 
 
-def _rows(table: CountTable, order: Ints, verb: str, derived: str) -> pd.DataFrame:
+def _rows(table: CountTable, order: Ints, verb: str, derived: str, **more: int) -> pd.DataFrame:
     facts = {key: value for key, value in table.facts.items() if key not in ("table", "table_answers")}
-    facts |= {"verb": verb, "derived": derived, "answers": len(order), "covariance": None}
+    facts |= {"verb": verb, "derived": derived, "answers": len(order), "covariance": None, **more}
     columns = {
         name: table.frame[name].to_numpy(dtype=float)
         for name in ("count", "std", UNSHAPED)

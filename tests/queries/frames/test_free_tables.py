@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, FrameError, NotProtectedError, UnknownTableError
+from pandas_blowfish.errors import (
+    ArgumentError,
+    FrameError,
+    NotProtectedError,
+    ReceiptError,
+    UnknownTableError,
+)
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain(
@@ -191,3 +197,46 @@ def test_changed_tables_and_wrong_columns_are_refused():
         release.blowfish.value_counts(normalize="yes")
     with pytest.raises(NotProtectedError):
         release.blowfish.marginal(["sex"], epsilon=1)
+
+
+@pytest.mark.parametrize("ask", ["value_counts", "top", "mode", "marginal"])
+def test_tables_that_are_laid_out_answer_as_long_ones(ask):
+    """A crosstab, and counts that are sorted, give what the same counts in the schema's order give."""
+    df = _protected()
+    wide, long = (
+        df.blowfish.crosstab("sex", "ill", epsilon=10**5),
+        df.blowfish.hist(["sex", "ill"], epsilon=10**5),
+    )
+    listed, ages = df.blowfish.value_counts("age", epsilon=10**5), df.blowfish.hist("age", epsilon=10**5)
+    given = {"top": [2], "marginal": ["ill"]}.get(ask, [])
+
+    found, wanted = (getattr(own.blowfish, ask)(*given) for own in (wide, long))
+    given = given if ask != "marginal" else ["age"]
+    few, most = (getattr(own.blowfish, ask)(*given) for own in (listed, ages))
+
+    pd.testing.assert_frame_equal(found[["count"]], wanted[["count"]], check_exact=False, atol=1e-3)
+    assert few.index[0] == most.index[0]
+    for own in (found, few):
+        assert len(own.blowfish.interval()) == len(own)
+        assert "layout" not in own.attrs["blowfish"]["technical"]
+    assert ask != "marginal" or few.index.dropna().is_monotonic_increasing
+
+
+def test_intervals_of_the_largest_hold_all_values_at_once():
+    """They were picked for being large: their intervals are wider than those of values chosen before."""
+    ages = _protected().blowfish.hist("age", epsilon=1)
+
+    best = ages.blowfish.top(3)
+
+    own, before = best.blowfish.interval(), ages.blowfish.interval().loc[best.index]
+    assert (own["high"] - own["low"] > before["high"] - before["low"]).all()
+
+
+@pytest.mark.parametrize("part", ["groupby", "post"])
+def test_receipts_without_a_part_are_refused(part):
+    """By the name of the part."""
+    release = _protected().blowfish.hist("age", epsilon=1)
+    del release.attrs["blowfish"][part]
+
+    with pytest.raises(ReceiptError, match=f"`{part}` is missing"):
+        release.blowfish.mode() if part == "groupby" else release.blowfish.range([(1, 3)])
