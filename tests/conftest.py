@@ -12,7 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from durations import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401  hooks of every run
+from durations import (  # noqa: F401  hooks of every run
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    pytest_terminal_summary,
+)
 from oracle.definition import definition_edges
 from oracle.policies import (
     fact_cells,

@@ -8,13 +8,49 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 
 LONG = 20  # seconds from which a test needs a reason
-FAST: tuple[str, ...] = ()  # folders and files of `make check`: every layer, together below a minute
-SLOW: dict[str, str] = {}  # test, without parameters -> why it takes more than LONG seconds
+FAST = (  # folders and files of `make check`: every layer, together below a minute
+    *(
+        f"tests/{layer}"
+        for layer in ["exact", "policy", "facts", "plan", "count", "books", "kernel", "queries", "verbs"]
+    ),
+    *(f"tests/beyond/test_{name}.py" for name in ("aggregate", "interval", "verdict")),
+    *(f"tests/cli/test_{name}.py" for name in ("exits", "parser", "phrases")),
+    "tests/explain/test_glance.py",
+    *(f"tests/test_{name}.py" for name in ("accessor", "architecture", "durations", "markup", "pages")),
+)
+HEAVY = {  # files of these folders that take more than two seconds each: `make test` runs them
+    "tests/books": "ledger_processes receipt reprice rules sealkey verify",
+    "tests/count/readers": "batches files",
+    "tests/count": "encode groups tally_engines units",
+    "tests/facts": "move_bound",
+    "tests/kernel": "check noise",
+    "tests/plan/clusters": "sensitivity whole",
+    "tests/plan/line": "inward layouts quantile_curve runs solve_shapes",
+    "tests/plan/linear": "atom_rows question solve",
+    "tests/plan/shape": "covariance nonnegative",
+    "tests/plan/tables": "boxes mesh mesh_lines_crossings question",
+    "tests/plan": "choose given goal plan sensitivity worst_case",
+    "tests/plan/totals": "moment_solve sensitivity solve solve_middles",
+    "tests/policy/graph": "ball joint missing offsets",
+    "tests/policy": "margin odds",
+    "tests/queries/call": "call_reader",
+    "tests/queries/frames": "free free_averages free_clusters free_tables",
+    "tests/queries/statistics": "summary",
+    "tests/queries": (
+        "hist kmeans kmeans_assign known_answers marginal quantile range value_counts weaker_promise workload"
+    ),
+}
+SLOW = {  # test, without parameters -> why it takes more than LONG seconds
+    "tests/test_packaging.py::test_first_release_runs_where_it_is_installed": (
+        "builds the archives and installs pandas, numpy and scipy into a new environment, for the whole file"
+    ),
+}
 
 
 class Timed(Protocol):
@@ -26,6 +62,9 @@ class Timed(Protocol):
 
 def is_fast(path: str) -> bool:
     """Return whether a file belongs to `make check`."""
+    folder, _, name = path.rpartition("/")
+    if name.removeprefix("test_").removesuffix(".py") in HEAVY.get(folder, "").split():
+        return False
     return any(path == each or path.startswith(f"{each}/") for each in FAST)
 
 
@@ -56,6 +95,13 @@ def summary(reports: Iterable[Timed]) -> Iterator[str]:
                 "NO REASON GIVEN: make it shorter, or say why in tests/durations.py",
             )
             yield f"{seconds[nodeid]:8.1f} s  {nodeid}: {why}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave other files unread where only fast tests are asked for."""
+    if config.option.markexpr == "fast" and collection_path.is_file():
+        return not is_fast(collection_path.relative_to(config.rootpath).as_posix()) or None
+    return None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

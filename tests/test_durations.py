@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import durations
-from durations import FAST, SLOW, is_fast, summary
+from durations import FAST, HEAVY, SLOW, is_fast, summary
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,7 +45,10 @@ def test_summary_adds_up_by_folder(monkeypatch):
 
 def test_fast_tests_are_there():
     """`make check` names folders and files of the tree."""
-    assert [path for path in FAST if not (ROOT / path).exists()] == []
+    files = [f"{folder}/test_{name}.py" for folder, names in HEAVY.items() for name in names.split()]
+
+    assert [path for path in (*FAST, *files) if not (ROOT / path).exists()] == []
+    assert not [path for path in files if is_fast(path)]
 
 
 def test_fast_tests_cover_every_layer():
