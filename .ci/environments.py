@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument("which", choices=["oldest", "newest"])
     parser.add_argument("--python", help="this interpreter alone")
     parser.add_argument("tests", nargs="*", help="what pytest is given instead of the whole suite")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.python:
         version = _version(given.python)
         if version is None:

@@ -40,7 +40,7 @@ class DuckdbBatches(Batches):
 
     def _read(self, names: list[str]) -> Iterator[Any]:
         rows = self.native.project(", ".join(map(_quote, names)))
-        read = getattr(rows, "to_arrow_reader", None) or rows.fetch_record_batch  # of older versions
+        read = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader  # of older versions
         return iter(read(batches.ROWS))
 
     def _groups(self, keys: Sequence[Key], most: int) -> Any | None:
