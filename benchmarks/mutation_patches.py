@@ -17,6 +17,9 @@ PACKAGE = "pandas_blowfish"
 KEPT = (f"{PACKAGE}.plan.law",)  # of noise alone
 
 
+INHERITED = object()  # of a class that has an attribute from another
+
+
 class Patches:
     """Attributes that were replaced, and what they were."""
 
@@ -25,12 +28,12 @@ class Patches:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module or class."""
-        self._undo.append((owner, name, owner.__dict__[name]))
+        self._undo.append((owner, name, owner.__dict__.get(name, INHERITED)))
         setattr(owner, name, value)
 
     def wrap(self, owner: Any, name: str, new: Callable[..., Any]) -> None:
         """Replace a function, method or property by `new(old, ...)`, of the same kind."""
-        raw = owner.__dict__[name]
+        raw = next(vars(each)[name] for each in getattr(owner, "__mro__", [owner]) if name in vars(each))
         if isinstance(raw, property):
             self.set(owner, name, property(lambda own: new(raw.fget, own)))
         elif isinstance(raw, functools.cached_property):
@@ -60,7 +63,10 @@ class Patches:
         """Put everything back, the last one first."""
         while self._undo:
             owner, name, value = self._undo.pop()
-            setattr(owner, name, value)
+            if value is INHERITED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
 
 
 @dataclass(frozen=True)
