@@ -50,6 +50,7 @@ SLOW = {  # test, without parameters -> why it takes more than LONG seconds
     "tests/test_packaging.py::test_first_release_runs_where_it_is_installed": (
         "builds the archives and installs pandas, numpy and scipy into a new environment, for the whole file"
     ),
+    "tests/engines/test_spark.py::test_verbs_answer_as_in_pandas": "the first starts Spark and its workers",
 }
 
 
