@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -64,9 +65,9 @@ class RankRows(CandidateRows, OneTable):
         return self.candidates.index
 
     @property
+    @abstractmethod
     def gap(self) -> int:
         """Return how many rows fewer than the most frequent a listed value may have, at `LEVEL`."""
-        raise NotImplementedError
 
     @property
     def accuracy(self) -> str:

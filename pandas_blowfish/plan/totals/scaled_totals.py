@@ -5,6 +5,7 @@ Never sees rows.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -44,14 +45,14 @@ class WeighedTotals(OneRound):
     epsilon: Fraction
 
     @property
+    @abstractmethod
     def weighed(self) -> Sequence[Attribute]:
         """Return the columns whose values are weighed."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def factors(self) -> tuple[Fraction, ...]:
         """Return the scales of the totals in proportion; 0 for what no edge changes."""
-        raise NotImplementedError
 
     @property
     def tallies(self) -> tuple[Total | Tally, ...]:

@@ -44,7 +44,7 @@ def test_without_noise_answers_are_the_truth(seed, make_full_policy, make_filter
 
         for post in (False, True):
             answers = plan.measurement.solve(values, post=post).answers
-            np.testing.assert_allclose(answers, truth, atol=1e-3)
+            np.testing.assert_allclose(answers, truth, atol=1e-4)
 
 
 @pytest.mark.parametrize(
