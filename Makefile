@@ -45,6 +45,7 @@ bench: .venv/.bench
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/ranges.py
 	$(BIN)/python benchmarks/ranges.py --data --speed
+	$(BIN)/python benchmarks/best_known.py
 	$(BIN)/python benchmarks/shape_bias.py
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/boxes.py

@@ -877,12 +877,12 @@ def _(patch: Patches) -> None:
         found = old(frame, asked, **given)
         return found + np.append(found[1], np.zeros(len(found) - 1, dtype=np.int64))
 
-    patch.everywhere(count.tally, tally, kernel=True)
+    patch.everywhere(count._tally, tally, kernel=True)
 
 
 @fault("rows are counted twice", COUNTING, "hist", "ranges, haar", "workload, identity")
 def _(patch: Patches) -> None:
-    patch.everywhere(count.tally, lambda old, *given, **more: 2 * old(*given, **more), kernel=True)
+    patch.everywhere(count._tally, lambda old, *given, **more: 2 * old(*given, **more), kernel=True)
 
 
 @fault("missing values are counted nowhere", COUNTING, "hist, missing", tests="tests/count/test_tally.py")
@@ -891,7 +891,7 @@ def _(patch: Patches) -> None:
         found = old(frame, asked, **given)
         return np.append(found[:-1], 0) if asked.binnings and asked.binnings[0].attribute.nullable else found
 
-    patch.everywhere(count.tally, tally, kernel=True)
+    patch.everywhere(count._tally, tally, kernel=True)
 
 
 @fault("sums weigh the last cell ten times", COUNTING, "sum", "mean", tests="tests/count/test_weigh.py")

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.duckdb_tables import kept_table
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.readers.duckdb import DuckdbBatches
@@ -58,10 +59,7 @@ def _native(name, frame=FRAME):
         return frame
     table = pa.Table.from_pandas(frame, preserve_index=False)
     if name == "duckdb":
-        con = duckdb.connect()
-        con.register("given", table)
-        con.execute("create table kept as select * from given")
-        return con.table("kept")
+        return kept_table(table)
     if name in ("table", "dataset"):
         return table if name == "table" else ds.dataset(table)
     return pl.from_arrow(table).lazy() if name == "lazy" else pl.from_arrow(table)

@@ -58,7 +58,7 @@ def select_all(connection: sqlite3.Connection, clause: str, *values: object) -> 
 
 def append(connection: sqlite3.Connection, dataset: str, kind: str, body: Mapping[str, Any]) -> Entry:
     """Write the next entry, after a look at the one before it, and read it back."""
-    last = select(connection, "TRUE ORDER BY id DESC")
+    last = select(connection, "id = (SELECT MAX(id) FROM entries)")
     number, previous = (last.id, last.hash) if last else (0, "")
     text, time = canonical(body), datetime.now(UTC).isoformat(timespec="milliseconds")
     row = (number + 1, dataset, kind, time, text)

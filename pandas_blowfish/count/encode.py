@@ -59,7 +59,7 @@ def _reader(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Call
     if isinstance(dtype, pd.CategoricalDtype):
         distinct = _reader(pd.Series(dtype.categories), attribute, clip=clip)(0, len(dtype.categories))
         table, codes = np.append(distinct, missing_code(attribute)), array.codes
-        return lambda start, stop: table[codes[start:stop]]
+        return lambda start, stop: table.take(codes[start:stop])
     kind, number = _storage(dtype), attribute.kind in ("integer", "float") and not _huge(attribute)
     if kind == "datetime" and attribute.kind == "datetime":
         read, unit, zone = _stamps(array)
@@ -72,7 +72,7 @@ def _reader(series: pd.Series[Any], attribute: Attribute, *, clip: bool) -> Call
     if dtype == np.dtype(bool) and attribute.kind == "bool":
         pair = np.array([_scalar(flag, attribute, clip) for flag in (False, True)], dtype=np.int64)
         flags = series.to_numpy().view(np.int8)
-        return lambda start, stop: pair[flags[start:stop]]
+        return lambda start, stop: pair.take(flags[start:stop])
     memo: dict[Any, int] = {}
     return lambda start, stop: _objects(array[start:stop], attribute, clip, memo)
 

@@ -7,7 +7,8 @@ column whose values were put into other rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import xxhash
 
+from pandas_blowfish.count.codes import CellCounts, join_codes
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import MISSING, OUTSIDE
@@ -29,7 +31,8 @@ BASE = 1 << 20  # cells that are counted one by one; more are counted digit by d
 PRIME = 1_048_573  # numbers that whole rows are mixed into
 LOTS = 16  # of listed values, in them, as earlier versions sealed them
 BY_VALUE, BY_LOT = "value", "lot"  # how listed values count in them
-CHUNK = 1 << 17
+CHUNK = 1 << 16
+JOINT = 1 << 16  # cells of all columns together that are counted at once
 FEW = 16  # parts of all cells that rows must be before each cell is counted
 LISTED = 1 << 14  # numbers that are sorted rather than counted
 Found = tuple[Ints, Ints]  # numbers that occur, and how often each does
@@ -57,13 +60,12 @@ class Occurrences:
             if not self._counts:
                 self._counts = [np.zeros(self._size + 2, dtype=np.int64) for _ in range(self.digits)]
             for each, digit in zip(self._counts, self._digits(), strict=True):
-                each += np.bincount(digit + 2, minlength=len(each))
+                np.add.at(each, digit, 1)  # numbers below 0 are counted at the end
             self._few = []
 
     def _digits(self) -> list[Ints]:
         """Return the digits of the numbers that are not counted yet."""
-        rest = np.concatenate(self._few) if self._few else np.zeros(0, dtype=np.int64)
-        return split_digits(rest, self.digits)
+        return split_digits(_concatenate(self._few), self.digits)
 
     def counts(self) -> list[Found]:
         """Return the cells, or digits, and how often each occurred."""
@@ -71,7 +73,8 @@ class Occurrences:
         if not self._counts:
             return rest
         kept = [np.flatnonzero(each) for each in self._counts]
-        counted = [(cells - 2, each[cells]) for cells, each in zip(kept, self._counts, strict=True)]
+        numbers = [np.where(cells < self._size, cells, cells - self._size - 2) for cells in kept]
+        counted = [(own, each[cells]) for own, each, cells in zip(numbers, self._counts, kept, strict=True)]
         return [_plus(*both) for both in zip(counted, rest, strict=True)]
 
 
@@ -109,11 +112,11 @@ class Mixed:
                 mixed += lots[own]
                 continue
             numbers = numbers_of(own, each)
-            mixed += (numbers % PRIME if _largest(each) > PRIME else numbers) * times
+            mixed += (_remainder(numbers) if _largest(each) > PRIME else numbers) * times
             for more in higher:
                 numbers = numbers // PRIME
-                mixed += numbers % PRIME * more
-        return mixed % PRIME
+                mixed += _remainder(numbers) * more
+        return _remainder(mixed)
 
 
 @dataclass(frozen=True)
@@ -161,11 +164,27 @@ def _fingerprint_groups(frame: Any, attributes: Sequence[Attribute], *, clip: bo
     """Return the fingerprint of a column from groups that an engine counts; None where it has none."""
     if len(attributes) != 1 or (groups := group_cells(frame, attributes, clip=clip)) is None:
         return None
-    (codes,), rows = groups[0].values(), groups[1]
-    digits = split_digits(codes, _count_digits(attributes[0], BASE))
-    return Fingerprint(
-        [[add_rows(each, rows) for each in digits]], add_rows(*_NOTHING), [bool((codes < 0).any())]
-    )
+    return _gather_groups(groups[0], groups[1], attributes, Mixed([], ""))
+
+
+def _gather_groups(
+    codes: Mapping[str, Ints], rows: Ints, attributes: Sequence[Attribute], mixed: Mixed
+) -> Fingerprint:
+    """Return the fingerprint of groups of rows that share their codes.
+
+    Args:
+        codes: Of each column those of the groups.
+        rows: How many rows each group has.
+        attributes: The columns to look at one by one.
+        mixed: Those to look at together.
+    """
+    columns = [
+        [add_rows(digit, rows) for digit in split_digits(codes[own.name], _count_digits(own, BASE))]
+        for own in attributes
+    ]
+    numbers = mixed.mix([codes[own.name] for own in mixed.attributes])
+    together = add_rows(numbers, rows) if mixed.attributes else _NOTHING
+    return Fingerprint(columns, together, [bool((codes[own.name] < 0).any()) for own in attributes])
 
 
 def fingerprint_part(
@@ -188,18 +207,30 @@ def fingerprint_part(
     counts, outside = [Occurrences(own) for own in attributes], [False] * len(attributes)
     together = list({own.name: own for own in (*attributes, *mixed.attributes)}.values())
     places = [[own.name for own in together].index(own.name) for own in mixed.attributes]
+    sizes = [_largest(own) for own in together]
+    joint = CellCounts(math.prod(sizes)) if together and math.prod(sizes) <= JOINT else None
 
     def read_chunks() -> Iterator[Ints]:
         for chunk in chunks(part, together, clip=clip):
-            for at, (own, codes, found) in enumerate(zip(attributes, chunk, counts, strict=False)):
-                if int(codes.min()) < 0:  # a number without cells is its own bits, which may be negative
+            low = [int(codes.min()) < 0 for codes in chunk]
+            for at, (own, codes) in enumerate(zip(attributes, chunk, strict=False)):
+                if low[at]:  # a number without cells is its own bits, which may be negative
                     outside[at] |= own.bounded or bool(np.isin(codes, (OUTSIDE, MISSING)).any())
                 each(at, codes)
+            if joint is not None and not any(low):
+                joint.add(join_codes(chunk, sizes))
+                continue
+            for own, codes, found in zip(attributes, chunk, counts, strict=False):
                 found.add(numbers_of(codes, own))
             yield mixed.mix([chunk[place] for place in places])
 
     rows = count_numbers(read_chunks())
-    return Fingerprint([own.counts() for own in counts], rows, outside)
+    seen = Fingerprint([own.counts() for own in counts], rows, outside)
+    if joint is None:
+        return seen
+    cells = np.flatnonzero(joint.result())
+    codes = dict(zip((own.name for own in together), np.unravel_index(cells, sizes), strict=True))
+    return seen + _gather_groups(codes, joint.result()[cells], attributes, mixed)
 
 
 def count_numbers(parts: Iterable[Ints]) -> Found:
@@ -207,18 +238,31 @@ def count_numbers(parts: Iterable[Ints]) -> Found:
     few: list[Ints] = []
     counts: Ints | None = None
     for part in parts:
+        if counts is not None:
+            np.add.at(counts, part, 1)
+            continue
         few.append(part)
-        if sum(map(len, few)) > PRIME:  # from here on a table of all of them is smaller
-            more = np.bincount(np.concatenate(few), minlength=PRIME)
-            counts, few = more if counts is None else counts + more, []
-    rest = np.concatenate(few) if few else np.zeros(0, dtype=np.int64)
-    if counts is None and len(rest) < PRIME // FEW:  # more are sooner counted than sorted
-        cells, often = np.unique(rest, return_counts=True)
+        if sum(map(len, few)) > PRIME // FEW:  # more are sooner counted than sorted
+            counts, few = np.bincount(np.concatenate(few), minlength=PRIME), []
+    if counts is None:
+        cells, often = np.unique(_concatenate(few), return_counts=True)
         return cells, often.astype(np.int64)
-    last = np.bincount(rest, minlength=PRIME)
-    counts = last if counts is None else counts + last
     cells = np.flatnonzero(counts)
     return cells, counts[cells]
+
+
+def _concatenate(parts: Sequence[Ints]) -> Ints:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _remainder(numbers: Ints) -> Ints:
+    """Return numbers modulo the prime: as `%` gives it, which numpy does one by one."""
+    found: Ints = numbers // PRIME
+    found *= -PRIME
+    found += numbers
+    return found
 
 
 def chunks(part: pd.DataFrame, attributes: Sequence[Attribute], *, clip: bool) -> Iterator[list[Ints]]:

@@ -135,6 +135,8 @@ def _floats(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
     narrow = data.dtype != np.float64
     with np.errstate(over="ignore"):  # a narrow float takes a bound that it cannot hold for infinite
         low, high = data.dtype.type(float(grid.low)), data.dtype.type(float(grid.high))
+    if not narrow and _is_inside(data, grid):
+        return _cells(data, grid)
     known = data > low if grid.open_low else data >= low
     known &= data < high if grid.open_high else data <= high
     if narrow:
@@ -154,6 +156,17 @@ def _floats(data: NDArray[Any], grid: Grid, clip: bool) -> Ints:
     return np.where(known, codes, np.where(np.isnan(data), missing_code(grid), beyond))
 
 
+def _is_inside(data: Floats, grid: Grid) -> bool:
+    """Return whether all floats lie inside the bounds: of the least and the greatest that is soon seen."""
+    if not len(data):
+        return True
+    with np.errstate(invalid="ignore"):
+        least, greatest = data.min(), data.max()  # of NaN both are NaN, which is nowhere inside
+    low, high = float(grid.low), float(grid.high)
+    inside = least > low if grid.open_low else least >= low
+    return bool(inside and (greatest < high if grid.open_high else greatest <= high))
+
+
 def _cells(data: Floats, grid: Grid) -> Ints:
     """Return the cells of floats inside the bounds: a guess by division, set right against the edges.
 
@@ -163,23 +176,28 @@ def _cells(data: Floats, grid: Grid) -> Ints:
     if step <= 8 * np.spacing(max(abs(low), abs(high))) or high - low == np.inf:
         return np.clip(np.searchsorted(_edges(grid), data, side="right") - 1, 0, grid.cells - 1)
     many = grid.cells >= 2**48
-    quotient = (data - low if low else data) / step
+    quotient = data - low
+    quotient /= step
     quotient += 0.0 if many else 0.25
-    codes: Ints = quotient.astype(np.int64)
-    np.minimum(codes, grid.cells - 1, out=codes)  # the edge beyond the last may be, rounded, not beyond
+    codes: NDArray[Any] = quotient.astype(np.int32 if grid.cells < 2**31 - 1 else np.int64)
+    if len(codes) and int(codes.max()) >= grid.cells:
+        np.minimum(codes, grid.cells - 1, out=codes)  # the edge beyond the last may be, rounded, not beyond
     codes -= data < _edge(grid, codes)
     if many:
         codes = np.minimum(codes + (data >= _edge(grid, codes + 1)), grid.cells - 1)
-    return codes
+    return codes.astype(np.int64, copy=False)
 
 
-def _edge(grid: Grid, cells: Ints) -> Floats:
+def _edge(grid: Grid, cells: NDArray[Any]) -> Floats:
     """Return where cells begin, as the nearest float."""
     scale = math.lcm(grid.low.denominator, grid.step.denominator)
     first, each = int(grid.low * scale), int(grid.step * scale)
-    if grid.cells < 2**16 or max(scale, abs(first) + each * (grid.cells + 2)) >= 2**53:
-        return _edges(grid)[cells]
-    return np.asarray((first + cells * each) / np.float64(scale))  # a quotient of exact floats, rounded once
+    if max(scale, abs(first) + each * (grid.cells + 2)) >= 2**53:
+        return np.asarray(_edges(grid)[cells])
+    edges: Floats = cells.astype(np.float64)
+    edges *= each
+    edges += first
+    return np.asarray(edges / scale) if scale > 1 else edges  # a quotient of exact floats, rounded once
 
 
 @lru_cache(maxsize=4)

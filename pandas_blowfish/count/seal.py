@@ -17,6 +17,7 @@ import pandas as pd
 import xxhash
 
 from pandas_blowfish.count import fingerprint as spread
+from pandas_blowfish.count.codes import Kept, room_for
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.readers.pieces import Pieces
 from pandas_blowfish.errors import EngineError, OutsideDomainError
@@ -25,7 +26,7 @@ from pandas_blowfish.exact.digest import seal_digest
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.domain import Domain
 
-CHUNK = 1 << 15
+CHUNK = 1 << 16
 ANOTHER_ORDER = "these are the same rows in another order, which is"
 UNKNOWN_ORDER = " (or the rows are in another order: an earlier version sealed them in their order alone)"
 Frame = pd.DataFrame | Pieces
@@ -86,6 +87,7 @@ def find_change(
     binding: Mapping[str, Any],
     whole: Iterable[Attribute] = (),
     in_order: bool = False,
+    kept: Kept | None = None,
 ) -> str:
     """Return what of a frame is not as it was sealed, in words; "" when all is.
 
@@ -95,17 +97,22 @@ def find_change(
         binding: What they were sealed as.
         whole: All declared columns, where it matters which values of several are in one row.
         in_order: Whether rows must also be in the order they were sealed in, where that is known.
+        kept: Takes the codes that were found to be those that were sealed, so that they are read once.
 
     Proof note:
         Requires: the key is secret from whoever changes rows.
         Ensures:  rows that pass have, in the columns looked at, the cells that were sealed, and the same of
-                  them together in one row, all but surely; in the same order too, where `in_order`.
+                  them together in one row, all but surely; in the same order too, where `in_order`. Codes
+                  that are kept are, all but surely, those that were sealed.
         Because:  each column's cells are counted one by one, and whole rows by a keyed sum of their cells'
-                  numbers below a prime, which two rows that exchange unequal values change.
-        Checked:  tests/count/test_seal.py::test_reordered_rows_pass_and_edited_ones_do_not
+                  numbers below a prime, which two rows that exchange unequal values change. Kept are
+                  the very codes that were hashed, and only where all hashes are those of the seal.
+        Checked:  tests/count/test_seal.py::test_reordered_rows_pass_and_edited_ones_do_not,
+                  tests/count/test_codes.py::test_kept_codes_are_those_that_are_read,
+                  tests/count/test_codes.py::test_nothing_is_kept_of_rows_that_are_not_as_sealed
     """
     try:
-        return _find_change(frame, list(domain), binding, list(whole), in_order=in_order)
+        return _find_change(frame, list(domain), binding, list(whole), in_order=in_order, kept=kept)
     except EngineError as error:
         failed = error
     raise EngineError(failed.engine, "checked", failed.kind)
@@ -118,6 +125,7 @@ def _find_change(
     whole: list[Attribute],
     *,
     in_order: bool,
+    kept: Kept | None,
 ) -> str:
     if _count(binding["key"], row_count(frame)) != binding["count"]:
         return "the number of rows is"
@@ -125,8 +133,11 @@ def _find_change(
     for each in attributes:
         if names.count(each.name) != 1:
             return f"the columns are (with {each.name!r} {names.count(each.name)} times)"
-    moved = _find_moved(frame, attributes, binding) if isinstance(frame, pd.DataFrame) else ""
+    read: Kept | None = None if kept is None else {}
+    moved = _find_moved(frame, attributes, binding, read) if isinstance(frame, pd.DataFrame) else ""
     if isinstance(frame, pd.DataFrame) and binding["seal"] and not moved:
+        if kept is not None:
+            kept |= read or {}
         return ""
     if moved and binding.get("spread") is None:
         return f"the values of column {moved!r} are{UNKNOWN_ORDER}"
@@ -134,15 +145,24 @@ def _find_change(
     return ANOTHER_ORDER if moved and in_order and not found else found
 
 
-def _find_moved(frame: pd.DataFrame, attributes: Iterable[Attribute], binding: Mapping[str, Any]) -> str:
+def _find_moved(
+    frame: pd.DataFrame, attributes: Iterable[Attribute], binding: Mapping[str, Any], kept: Kept | None
+) -> str:
     """Return the first column whose values are not, row by row, those that were sealed in order; else ""."""
     many, clip = len(frame), binding["outside"] == "clip"
     for each in attributes if binding["seal"] else ():
         hasher, read = _hasher(binding["key"], each.name), encoder(frame[each.name], each, clip=clip)
+        room = None if kept is None else room_for(kept, each, many)
         for start in range(0, many, CHUNK):
-            hasher.update(np.ascontiguousarray(read(start, min(start + CHUNK, many))))
+            stop = min(start + CHUNK, many)
+            codes = np.ascontiguousarray(read(start, stop))
+            hasher.update(codes)
+            if room is not None:
+                room[start:stop] = codes
         if _in_order(binding["key"], each.name, hasher) != binding["seal"].get(each.name):
             return each.name
+        if kept is not None and room is not None:
+            kept[each.name] = room
     return ""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.codes import CellCounts, Codes, Columns, join_codes
 from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
@@ -29,11 +30,19 @@ from pandas_blowfish.plan.tally import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute, Values, suggest
 from pandas_blowfish.policy.domain import Domain
 
-CHUNK = 1 << 15
+CHUNK = 1 << 16
+FEW, JOINT = 1 << 24, 1 << 16  # cells that are counted one by one: of one column, and of several together
 INSTANTS = (pd.DatetimeIndex, pd.PeriodIndex)
 
 
-def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool, unit: str | None = None) -> Ints:
+def count_cells(
+    frame: Frame,
+    asked: Sequence[Tally | Total],
+    *,
+    clip: bool,
+    unit: str | None = None,
+    kept: Mapping[str, Codes] | None = None,
+) -> Ints:
     """Return the counts of every table, and the sums of every total, one after another.
 
     Args:
@@ -41,12 +50,13 @@ def count_cells(frame: Frame, asked: Sequence[Tally | Total], *, clip: bool, uni
         asked: What is counted; people by themselves.
         clip: Put numbers beyond the bounds into the nearest cell.
         unit: The column that names who a row is about.
+        kept: The codes of some columns of a pandas frame, as they were read when the seal was checked.
     """
     if any(isinstance(each, People) for each in asked):
         return count_people(frame, asked, unit, clip=clip)
     if isinstance(frame, Pieces):
         return _whole(asked, _pieces(frame, asked, clip=clip))
-    return _whole(asked, _raw(frame, asked, clip=clip))
+    return _whole(asked, _raw(Columns(frame, clip=clip, kept=kept or {}), asked))
 
 
 def count_people(frame: Frame, asked: Sequence[Tally | Total], unit: str | None, *, clip: bool) -> Ints:
@@ -56,7 +66,7 @@ def count_people(frame: Frame, asked: Sequence[Tally | Total], unit: str | None,
         raise UnsoundPlanError("people are counted by themselves, by whom rows are about")
 
     def work(part: pd.DataFrame) -> pd.DataFrame:
-        find, (units, _) = _bins(part, people, clip=clip), hash_units(part[unit], 0)
+        find, (units, _) = _bins(_columns(part, clip=clip), people), hash_units(part[unit], 0)
         bins = np.zeros(len(part), dtype=np.int64) if find is None else find(0, len(part))
         return pd.DataFrame({"unit": units, "bin": bins})[bins >= 0].drop_duplicates()
 
@@ -68,16 +78,21 @@ def count_people(frame: Frame, asked: Sequence[Tally | Total], unit: str | None,
     return np.bincount(found["bin"], minlength=people.size).astype(np.int64)
 
 
-def _raw(frame: pd.DataFrame, asked: Sequence[Tally | Total], *, clip: bool) -> list[Ints]:
+def _columns(frame: pd.DataFrame, *, clip: bool) -> Columns:
+    """Return the columns of a frame of which no codes are kept."""
+    return Columns(frame, clip=clip, kept={})
+
+
+def _raw(columns: Columns, asked: Sequence[Tally | Total]) -> list[Ints]:
     """Return the counts of every table, and the sums of every total in halves."""
     tables = [each for each in asked if isinstance(each, Tally)]
-    counts = iter(_together(frame, tables, clip=clip) if len(tables) > 1 else [])
+    counts = iter(_together(columns, tables) if len(tables) > 1 else [])
     parts = []
     for each in asked:
         if isinstance(each, Total):
-            parts.append(total(frame, each, _bins(frame, each.tally, clip=clip), clip=clip))
+            parts.append(total(columns, each, _bins(columns, each.tally)))
         else:
-            parts.append(next(counts) if len(tables) > 1 else tally(frame, each, clip=clip))
+            parts.append(next(counts) if len(tables) > 1 else _tally(columns, each))
     return parts
 
 
@@ -94,7 +109,7 @@ def _pieces(table: Pieces, asked: Sequence[Tally | Total], *, clip: bool) -> lis
     rest = [each for at, each in enumerate(asked) if at not in found]
     if rest:
         names = [attribute.name for each in rest for attribute in _attributes(each)]
-        parts = table.merge(names, lambda part: _raw(part, rest, clip=clip), _plus)
+        parts = table.merge(names, lambda part: _raw(_columns(part, clip=clip), rest), _plus)
         found |= dict(zip((at for at in range(len(asked)) if at not in found), parts, strict=True))
     return [found[at] for at in range(len(asked))]
 
@@ -125,14 +140,14 @@ def _plus(found: list[Ints], more: list[Ints]) -> list[Ints]:
     return [one + other for one, other in zip(found, more, strict=True)]
 
 
-def _together(frame: pd.DataFrame, asked: Sequence[Tally], *, clip: bool) -> list[Ints]:
+def _together(columns: Columns, asked: Sequence[Tally]) -> list[Ints]:
     """Return the counts of several tables; a chunk of a column is coded once for all of them."""
     readers = {b.attribute.name: b.attribute for each in asked for b in each.binnings}
-    once = {name: _once(encoder(frame[name], own, clip=clip)) for name, own in readers.items()}
+    once = {name: _once(columns.reader(own)) for name, own in readers.items()}
     counts = [np.zeros(each.size + 1, dtype=np.int64) for each in asked]
     step = int(np.clip(max(each.size for each in asked), CHUNK, 1 << 22))
-    for start in range(0, len(frame), step):
-        stop = min(start + step, len(frame))
+    for start in range(0, len(columns), step):
+        stop = min(start + step, len(columns))
         for each, found in zip(asked, counts, strict=True):
             own = [once[b.attribute.name] for b in each.binnings]
             codes = combine(each, (read(start, stop) for read in own), stop - start)
@@ -161,25 +176,37 @@ def tally(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Ints:
     A row outside every bin, or (against the seal) outside the domain, is counted nowhere: no error
     depends on rows.
     """
-    if not asked.binnings:
-        return np.array([len(frame)], dtype=np.int64)
-    readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
-    cells = asked.binnings[0].attribute.size
-    plain = len(readers) == 1 and asked.condition is None and cells <= 1 << 24  # count cells, then gather
-    size = cells if plain else asked.size
-    counts = np.zeros(size + 1, dtype=np.int64)  # the last slot takes what no bin counts
-    step = int(np.clip(size, CHUNK, 1 << 24))  # a large table is filled by fewer, larger passes
-    for start in range(0, len(frame), step):
-        stop = min(start + step, len(frame))
-        own = (read(start, stop) for read in readers)
-        codes = next(own) if plain else combine(asked, own, stop - start)
-        if int(codes.min()) < 0:
-            codes = np.where(codes < 0, size, codes)
-        counts += np.bincount(codes, minlength=size + 1)
-    if not plain or asked.binnings[0].labels is None:
-        return counts[:size]
+    return _tally(_columns(frame, clip=clip), asked)
+
+
+def _tally(columns: Columns, asked: Tally) -> Ints:
+    rows, sizes = len(columns), [binning.attribute.size for binning in asked.binnings]
+    if not sizes:
+        return np.array([rows], dtype=np.int64)
+    if math.prod(sizes) > min(FEW if len(sizes) == 1 else JOINT, rows):
+        counts, find = CellCounts(asked.size), _bins(columns, asked)
+        assert find is not None
+        for start, stop in _cuts(rows):
+            counts.add(find(start, stop))
+        return counts.result()
+    counts = CellCounts(math.prod(sizes))
+    readers = [columns.narrow_reader(binning.attribute) for binning in asked.binnings]
+    for start, stop in _cuts(rows):
+        counts.add(join_codes([read(start, stop) for read in readers], sizes))
+    return _gather_cells(asked, counts.result())
+
+
+def _cuts(rows: int) -> Iterable[tuple[int, int]]:
+    """Yield where each chunk of rows starts and stops."""
+    return ((start, min(start + CHUNK, rows)) for start in range(0, rows, CHUNK))
+
+
+def _gather_cells(asked: Tally, counts: Ints) -> Ints:
+    """Return how many rows lie in each bin, given how many each cell has: filters are about cells."""
+    if asked.condition is None and all(binning.labels is None for binning in asked.binnings):
+        return counts
     bins = np.zeros(asked.size + 1, dtype=np.int64)
-    np.add.at(bins, asked.marks[0], counts[:size])  # a cell without a bin has mark -1: the last slot
+    np.add.at(bins, asked.labels(), counts)  # a cell that is not counted has label -1: the last slot
     return bins[:-1]
 
 
@@ -304,9 +331,9 @@ def count_unplaced(frame: Frame, attribute: Attribute, *, clip: bool = False) ->
     return missing, outside, unlisted
 
 
-def _bins(frame: pd.DataFrame, asked: Tally, *, clip: bool) -> Callable[[int, int], Ints] | None:
+def _bins(columns: Columns, asked: Tally) -> Callable[[int, int], Ints] | None:
     """Return a function from rows start..stop-1 to their bins; None where all rows are one bin."""
     if not asked.binnings:
         return None
-    readers = [encoder(frame[b.attribute.name], b.attribute, clip=clip) for b in asked.binnings]
+    readers = [columns.reader(binning.attribute) for binning in asked.binnings]
     return lambda start, stop: combine(asked, (read(start, stop) for read in readers), stop - start)

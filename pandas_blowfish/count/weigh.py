@@ -7,10 +7,9 @@ from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_blowfish.count.encode import encoder
+from pandas_blowfish.count.codes import Columns
 from pandas_blowfish.count.place import APART, WHOLE
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.logarithm import log_cell
@@ -23,17 +22,16 @@ LOOSE = 2.0**-49  # of a quotient of logarithms, which floats are surely nearer 
 Bins = Callable[[int, int], Ints]
 
 
-def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -> Ints:
+def total(columns: Columns, asked: Total, bins: Bins | None) -> Ints:
     """Return the sum of the rows' weights in each group, in two halves: the high ones, then the low ones.
 
     A row outside every group, or whose value is missing or (against the seal) outside the domain, weighs
     nothing: no error depends on rows.
 
     Args:
-        frame: The rows.
+        columns: The rows.
         asked: What they weigh, and the groups.
         bins: The group of the rows start..stop-1, -1 for none; None where all rows are one group.
-        clip: Put numbers beyond the bounds into the nearest cell.
 
     Proof note:
         Requires: fewer than 2^32 rows; no product of weights beyond +-2^61 (`require_small`).
@@ -44,11 +42,11 @@ def total(frame: pd.DataFrame, asked: Total, bins: Bins | None, *, clip: bool) -
         Checked:  tests/count/test_weigh.py::test_matches_python_integers
     """
     size = asked.tally.size
-    readers = {each.name: encoder(frame[each.name], each, clip=clip) for each in asked.attributes}
+    readers = {each.name: columns.reader(each) for each in asked.attributes}
     low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     step = int(np.clip(size, CHUNK, LARGE))
-    for start in range(0, len(frame), step):
-        stop = min(start + step, len(frame))
+    for start in range(0, len(columns), step):
+        stop = min(start + step, len(columns))
         weights, kept = weigh_product(asked, {name: read(start, stop) for name, read in readers.items()})
         groups = None
         if bins is not None:

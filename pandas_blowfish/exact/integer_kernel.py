@@ -15,6 +15,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 MAX_VECTORS = 12  # different moves of which the longest zero sum is looked for
 MAX_WORK = 6_000_000  # vectors compared meanwhile: one to two seconds, and the same on every machine
 PRIME = 2**31 - 1
+MAX_ROWS = 300  # that are reduced modulo the prime to see whether they are independent
 MOST = 24  # denominators that are tried
 MAX_PART = 64  # of the denominators that a short kernel is looked for with
 
@@ -27,6 +28,34 @@ def independent(matrix: Ints) -> list[int]:
         [0, 2]
     """
     return _echelon(matrix)[1]
+
+
+def has_independent_rows(matrix: Ints) -> bool:
+    """Return whether the rows of a matrix are seen to be independent; False also where that is too much work.
+
+    Examples:
+        >>> has_independent_rows(np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1]]))
+        True
+        >>> has_independent_rows(np.array([[1, 0], [0, 1], [1, 1]]))
+        False
+
+    Proof note:
+        Requires: whole numbers.
+        Ensures:  rows of which it returns True are independent.
+        Because:  a row that alone has a number in some column is in no vanishing sum of the rows, so it can
+                  be left out; rows that are independent modulo a prime are independent.
+        Checked:  tests/exact/test_integer_kernel.py::test_independent_rows_match_fractions
+    """
+    held = matrix != 0
+    many, left = held.sum(axis=0), np.ones(len(matrix), dtype=bool)
+    while len(alone := np.flatnonzero(many == 1)):
+        gone = np.unique((held[:, alone] & left[:, None]).argmax(axis=0))
+        left[gone] = False
+        many = many - held[gone].sum(axis=0)
+    rest = matrix[left][:, many > 0]
+    if len(rest) > min(rest.shape[1], MAX_ROWS) or rest.shape[1] > 4 * MAX_ROWS:
+        return not len(rest)
+    return len(_modular(rest)[1]) == len(rest)
 
 
 def only_direction(matrix: Ints) -> Ints | None:

@@ -179,7 +179,8 @@ def constraint_graph(found: Signatures) -> ConstraintGraph | None:
         labels, table = found.table(rows)
         if found.presence:
             table = np.concatenate([table, np.zeros((1, table.shape[1]), dtype=np.int64)])
-        lowered = table.sum(axis=1)[:, None] - table @ table.T  # of row i, as it moves to j; lifted is of j
+        shared = table.astype(np.float64) @ table.T  # whole numbers below 2^53 are exact, and soon multiplied
+        lowered = table.sum(axis=1)[:, None] - shared  # of row i, as it moves to j; lifted is of j
         if (lowered > 1).any():
             return None
         spare = True

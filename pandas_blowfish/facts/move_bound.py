@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints
-from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction
+from pandas_blowfish.exact.integer_kernel import (
+    has_independent_rows,
+    independent,
+    longest_zero_sum,
+    only_direction,
+)
 from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_graph
 from pandas_blowfish.facts.fact import Fact, find_needed
 from pandas_blowfish.facts.signature import Signatures, is_disjoint, signatures_of
@@ -25,6 +30,7 @@ UNTOUCHED, KNOWN = "untouched", "known"  # rules by which facts cost nothing
 ROWS = "rows"  # the rule that no more records move than there are
 MAX_CELLS = 1_024  # of tables whose kernel is looked at
 MAX_TABLE = 160  # signatures, and labels, of which the rank is found exactly
+MAX_ATOMS = 30_000_000  # signatures times labels that are looked at to see whether they are independent
 MAX_PAIRS = 20_000  # of signatures whose differences are listed
 MAX_RANK = 4  # dimensions in which minimal zero sums are looked for
 MOST = 2**64  # records: no table has as many rows
@@ -189,6 +195,11 @@ def _overlapping(policy: Policy, found: Signatures) -> Iterator[MoveBound]:
     every = (tuple(range(len(found.facts))),)
     groups = found.groups()
     if found.labels > MAX_TABLE or found.size > MAX_TABLE:
+        few = found.size <= found.labels + len(groups) and found.size * found.labels <= MAX_ATOMS
+        table = found.with_totals(groups) if few else None
+        if table is not None and has_independent_rows(table[table.any(axis=1)]):
+            yield _atoms(found, groups, every)
+            return
         many = found.labels - (0 if found.presence else sum(fact.condition is None for fact in found.facts))
         bound = _ordered(1, many)  # a marginal's last count follows
         yield MoveBound(bound, bound, "steinitz", _steinitz(many), every, False)

@@ -26,7 +26,7 @@ Edits of the ledger are found (650 lines):
 Noise has exactly the stated law (450 lines):
     kernel/noise.py, exact/enclosure.py
 
-Rows leave only as noisy values, values that no edge changes, public keys, and keyed seals (4,250 lines):
+Rows leave only as noisy values, values that no edge changes, public keys, and keyed seals (4,500 lines):
     kernel/measure.py, kernel/buckets.py, kernel/choices.py, kernel/weaker_release.py, count/
 
 Weaker promises hold as their receipts state (1,100 lines):

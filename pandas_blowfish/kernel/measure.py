@@ -15,6 +15,7 @@ import numpy as np
 from pandas_blowfish.books.ledger import ONCE, Budget, Dataset, Entry, Ledger, Rule
 from pandas_blowfish.books.reprice import facts_since, policy_of
 from pandas_blowfish.books.sealkey import with_key
+from pandas_blowfish.count.codes import Kept
 from pandas_blowfish.count.seal import Frame, find_change
 from pandas_blowfish.count.tally import count_cells, find_contradicted
 from pandas_blowfish.count.units import keep_rows
@@ -85,7 +86,7 @@ def measure(
     require_drawable(plan)
     if kept := find_stored(ledger, dataset, plan.policy, facts, name=name):
         return kept
-    frame = read_sealed(frame, ledger, dataset, plan.domain)
+    frame, codes = read_sealed(frame, ledger, dataset, plan.domain)
     if plan.price.settled:  # exact by facts: recorded ones were not compared with these rows yet
         require_recorded(frame, dataset)
     check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
@@ -101,7 +102,7 @@ def measure(
         dataset,
         plan.cost,
         body,
-        lambda: _measure_rounds(plan, frame, check, left, clip=clip, unit=unit),
+        lambda: _measure_rounds(plan, frame, check, left, clip=clip, unit=unit, kept=codes),
         name=name,
         rule=rule,
         part=check.part.form,
@@ -121,13 +122,17 @@ def find_stored(
     return None
 
 
-def read_sealed(frame: Frame, ledger: Ledger, dataset: Dataset, domain: Domain) -> Frame:
-    """Return the rows that are counted, or raise where these columns of them are not as they were sealed."""
+def read_sealed(frame: Frame, ledger: Ledger, dataset: Dataset, domain: Domain) -> tuple[Frame, Kept]:
+    """Return the rows that are counted, or raise where these columns of them are not as they were sealed.
+
+    With the codes of columns that were just read and are as they were sealed: what is counted is what was
+    checked, whatever becomes of the frame meanwhile.
+    """
     binding = with_key(ledger.location, dataset.name, dataset.binding)
-    kept, first = read_kept(frame, dataset, binding), policy_of(dataset, 0)
-    if stale := find_change(kept, domain, binding, first.domain, first.chain is not None):
+    rows, first, kept = read_kept(frame, dataset, binding), policy_of(dataset, 0), Kept()
+    if stale := find_change(rows, domain, binding, first.domain, first.chain is not None, kept):
         raise StaleFrameError(dataset.name, stale)
-    return kept
+    return rows, kept
 
 
 def read_kept(frame: Frame, dataset: Dataset, binding: Mapping[str, Any]) -> Frame:
@@ -208,7 +213,7 @@ def _first_round(plan: Plan) -> Round:
 
 
 def _measure_rounds(
-    plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool, unit: str | None
+    plan: Plan, frame: Frame, check: Check, left: Fraction, *, clip: bool, unit: str | None, kept: Kept
 ) -> Ints:
     """Return the noisy values of all rounds; what the next one is, is asked of the noisy values alone.
 
@@ -219,6 +224,7 @@ def _measure_rounds(
         left: What the first round left of the charge.
         clip: Put numbers beyond the bounds into the nearest cell.
         unit: The column that names who a row is about.
+        kept: The codes of columns that were read when the seal was checked.
     """
     values: list[Ints] = []
     seen: tuple[object, ...] = ()
@@ -227,7 +233,7 @@ def _measure_rounds(
         if values:
             left -= check.require(step, left)
         if len(seen) != len(step.tallies) or any(a is not b for a, b in zip(seen, step.tallies, strict=True)):
-            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip, unit=unit)
+            seen, counts = step.tallies, count_cells(frame, step.tallies, clip=clip, unit=unit, kept=kept)
         exact = step.apply(counts)
         if step.own_noise:  # elsewhere a clamped count would not move as the noise does: 64 bits wrap
             exact = np.clip(exact, -LIMIT, LIMIT)

@@ -13,6 +13,7 @@ import numpy as np
 from pandas_blowfish.beyond.certified import Certified
 from pandas_blowfish.beyond.weaker import WeakerPlan
 from pandas_blowfish.books.ledger import WEAKER, Dataset, Ledger
+from pandas_blowfish.count.codes import Kept
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import OnceError
@@ -50,19 +51,25 @@ def measure_weaker(
     check_scale(plan.scale)
     if kept := find_stored(ledger, dataset, plan.policy, facts, name=name):
         return kept
-    frame = read_sealed(frame, ledger, dataset, plan.domain)
+    frame, codes = read_sealed(frame, ledger, dataset, plan.domain)
     if dataset.facts:
         raise OnceError(dataset.name, "answers were recorded as public, of which its promise knows nothing")
     exact = ", or told exactly" if isinstance(plan.mechanism, Certified) else ""  # as receipts have had it
     body = {**facts, "noise": f"{noise_law()}{exact}", "checked": ARGUED}
     clip = dataset.binding["outside"] == "clip"
     return charge_then(
-        ledger, dataset, plan.cost, body, lambda: _count(plan, frame, clip=clip), name=name, rule=WEAKER
+        ledger,
+        dataset,
+        plan.cost,
+        body,
+        lambda: _count(plan, frame, codes, clip=clip),
+        name=name,
+        rule=WEAKER,
     )
 
 
-def _count(plan: WeakerPlan, frame: Frame, *, clip: bool) -> Ints:
-    counts = count_cells(frame, [plan.tally], clip=clip)
+def _count(plan: WeakerPlan, frame: Frame, codes: Kept, *, clip: bool) -> Ints:
+    counts = count_cells(frame, [plan.tally], clip=clip, kept=codes)
     if isinstance(plan.mechanism, Certified):
         values, exact = draw_certified(counts, plan.mechanism)
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from oracle.duckdb_tables import kept_table
 
 from pandas_blowfish.count.readers import open_table
 
@@ -41,11 +42,7 @@ def native_table(engine: str, table: Any) -> Any:
         dataset = pytest.importorskip("pyarrow.dataset")
         return dataset.dataset(table)
     if engine == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        con = duckdb.connect()
-        con.register("given", table)
-        con.execute("create table kept as select * from given")
-        return con.table("kept")
+        return kept_table(table)
     if engine == "dask":
         frames = pytest.importorskip("dask.dataframe")
         return frames.from_pandas(pandas_table(table), npartitions=2)

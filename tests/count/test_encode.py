@@ -615,8 +615,8 @@ ODD += [
     timedelta(1),
 ]
 ODD += [
-    np.datetime64("NaT"),
-    np.timedelta64("NaT"),
+    np.datetime64("NaT", "ns"),
+    np.timedelta64("NaT", "ns"),
     10**5000,
     -(10**5000),
     float("inf"),
@@ -751,7 +751,7 @@ MISSINGS = {
     "numpy nan": np.float64("nan"),
     "NA": pd.NA,
     "NaT": pd.NaT,
-    "datetime64 NaT": np.datetime64("NaT"),
+    "datetime64 NaT": np.datetime64("NaT", "ns"),
     "Decimal NaN": Decimal("NaN"),
 }
 HELD = {

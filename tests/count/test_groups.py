@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from count.storages import SPECS, STORAGES
+from oracle.duckdb_tables import as_held
 
 from pandas_blowfish.count import groups
 from pandas_blowfish.count.encode import encoder
@@ -43,7 +44,7 @@ def _want(series, attribute, clip):
 @pytest.mark.parametrize("storage", STORAGES)
 def test_groups_have_the_codes_of_their_rows(engine, storage, scan, in_pandas):
     """Every storage x declaration x clip; None, where batches are read, is right too."""
-    table = pa.table({"x": STORAGES[storage]})
+    table = as_held(engine, pa.table({"x": STORAGES[storage]}))
     series, read = in_pandas(table)["x"], scan(engine, table)
     for at, spec in enumerate(SPECS):
         attribute = from_dict("x", {**spec, "nullable": at % 2 == 0})

@@ -96,7 +96,9 @@ def test_instants_on_random_grids(unit):
     for _ in range(20):
         day = np.datetime64("2020-01-01") + np.timedelta64(draw.randint(-30_000, 30_000), "D")
         step = draw.choice(["1h", "90min", "1D", "7s"])
-        grid = from_dict("x", {"type": "datetime", "min": str(day), "max": str(day + 3), "step": step})
+        grid = from_dict(
+            "x", {"type": "datetime", "min": str(day), "max": str(day + np.timedelta64(3, "D")), "step": step}
+        )
         offsets = [draw.randint(-100_000, 400_000) for _ in range(50)]
         stamps = (day.astype("datetime64[s]") + np.array(offsets, dtype="timedelta64[s]")).astype(
             f"datetime64[{unit}]"

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pan
 import pytest
+from oracle.duckdb_tables import kept_table
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import FrameError, OutsideDomainError, StaleFrameError, UnlistedColumnError
@@ -34,10 +35,7 @@ def _native(engine, frame):
         polars = pytest.importorskip("polars")
         return polars.from_arrow(table).lazy() if engine == "lazy" else polars.from_arrow(table)
     if engine == "duckdb":
-        con = pytest.importorskip("duckdb").connect()
-        con.register("given", table)
-        con.execute("create table kept as select * from given")
-        return con.table("kept")
+        return kept_table(table)
     if engine == "dask":
         return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
     return table if engine == "table" else pytest.importorskip("pyarrow.dataset").dataset(table)

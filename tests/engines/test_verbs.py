@@ -1,6 +1,7 @@
 """Every verb answers the same on every engine as in pandas, cell for cell, with the same noise."""
 
 import pytest
+from oracle.duckdb_tables import kept_table, open_connection
 
 import pandas_blowfish as bf
 
@@ -31,13 +32,8 @@ def _native(engine, frame, files):
             return polars.scan_parquet(files / "*.parquet")
         return polars.from_arrow(table).lazy() if engine == "lazy" else polars.from_arrow(table)
     if engine in ("duckdb", "duckdb files"):
-        duckdb = pytest.importorskip("duckdb")
-        con = duckdb.connect()
-        if engine == "duckdb files":
-            return con.read_parquet(str(files / "*.parquet"))
-        con.register("given", table)
-        con.execute("create table kept as select * from given")
-        return con.table("kept")
+        whole = str(files / "*.parquet")
+        return kept_table(table) if engine == "duckdb" else open_connection().read_parquet(whole)
     if engine in ("dask", "dask files"):
         frames = pytest.importorskip("dask.dataframe")
         return frames.from_pandas(frame, npartitions=3) if engine == "dask" else frames.read_parquet(files)

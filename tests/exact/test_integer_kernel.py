@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from pandas_blowfish.exact import integer_kernel as lattice
-from pandas_blowfish.exact.integer_kernel import independent, longest_zero_sum, only_direction, short_kernel
+from pandas_blowfish.exact.integer_kernel import (
+    has_independent_rows,
+    independent,
+    longest_zero_sum,
+    only_direction,
+    short_kernel,
+)
 
 
 def _kernel(matrix):
@@ -126,3 +132,17 @@ def test_short_kernel_is_whole_and_complete(seed):
     assert not (matrix @ found.T).any()
     free = size - (np.linalg.matrix_rank(matrix) if rows else 0)
     assert len(found) == free == (np.linalg.matrix_rank(found) if len(found) else 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_independent_rows_match_fractions(seed):
+    """Rows, some of them sums of others, as exact elimination has it; nested ones however many."""
+    draw = np.random.default_rng(seed)
+    matrix = draw.integers(0, 2, (draw.integers(0, 8), draw.integers(1, 9)))
+
+    assert has_independent_rows(matrix) == (len(independent(matrix.T)) == len(matrix))
+
+    wide = np.triu(np.ones((1_500, 1_500), dtype=np.int64))[draw.permutation(1_500)]
+    if not seed:
+        assert has_independent_rows(wide)
+        assert not has_independent_rows(np.concatenate([wide, wide[:1]]))

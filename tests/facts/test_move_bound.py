@@ -1,5 +1,7 @@
 """How many records neighbours differ in: every rule, with figures worked out by hand."""
 
+import random
+
 import pytest
 
 import pandas_blowfish as bf
@@ -132,3 +134,33 @@ def test_bounds_of_ordered_sums():
     """m moves a step in d more dimensions; a marginal and two counts."""
     assert [module._ordered(1, d) for d in range(4)] == [1, 2, 25, 343]
     assert [module._ordered(3, d) for d in range(3)] == [3, 15, 3 * 13**2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("presence", [False, True])
+def test_many_facts_are_priced_as_few(seed, presence, monkeypatch):
+    """What exact elimination reduces to atoms is reduced without it, at the same price; nothing else is."""
+    draw = random.Random(seed)
+    domain = Domain((integers("a", 0, 5), integers("b", 0, 2)))
+    facts = [bf.Count(f"a < {end}") for end in draw.sample(range(1, 6), draw.randint(2, 4))]
+    facts += [bf.Count(f"a in {sorted(draw.sample(range(6), 3))}")] * (seed % 2)
+    monkeypatch.setattr(module, "MAX_RANK", 0)  # longest sums of what are no atoms take long to find
+    policy = bf.Policy(domain, constraints=facts, presence=presence)
+    old = bound_moves.__wrapped__(policy)
+    monkeypatch.setattr(module, "MAX_TABLE", 0)
+
+    new = bound_moves.__wrapped__(policy)
+
+    assert (new == old) if old.rule in ("atoms", "untouched", "kernel", "known") else new.count >= old.count
+    assert (new.rule == "atoms") == (old.rule == "atoms")
+
+
+@pytest.mark.parametrize("many", [140, 160, 700])
+def test_nested_facts_are_as_many_counts_as_there_are(many):
+    """Counts below ever larger values tell those between them, however many there are."""
+    domain = Domain((integers("x", 0, 2 * many + 1),))
+    facts = [bf.Count(f"x < {2 * number}") for number in range(1, many + 1)]
+
+    found = bound_moves(bf.Policy(domain, constraints=facts))
+
+    assert (found.count, found.records, found.rule, found.exact) == (many + 1, many + 1, "atoms", True)

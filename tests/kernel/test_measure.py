@@ -84,6 +84,28 @@ def test_order_of_operations(monkeypatch):
     assert events == ["seal", "charge", "count", "noise", "store"]
 
 
+def test_what_is_counted_is_what_was_checked(monkeypatch):
+    """Rows that change after the seal was checked are counted as they were sealed."""
+    values = FRAME["x"].to_numpy().copy()
+    frame = pd.DataFrame({"x": values, "y": FRAME["y"]}, copy=False)
+    df = frame.blowfish.protect(POLICY, epsilon=10_000)
+    real, changed = Ledger.charge, []
+
+    def charge(*given, **named):
+        changed.append(values.copy())
+        values[:] = 0
+        return real(*given, **named)
+
+    assert np.shares_memory(df["x"].to_numpy(), values)
+    monkeypatch.setattr(Ledger, "charge", charge)
+    found = df.blowfish.hist("x", epsilon=5_000)
+
+    assert len(changed) == 1
+    assert found["count"].round().tolist() == TRUTH.tolist()
+    with pytest.raises(StaleFrameError):
+        df.blowfish.hist("x", epsilon="1/4")
+
+
 def test_a_failed_charge_reads_no_row(monkeypatch):
     """Without budget nothing is counted."""
     df = _protected()

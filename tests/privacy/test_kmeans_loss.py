@@ -290,7 +290,7 @@ def test_every_round_has_its_noise(strategy):
     squares = {}
 
     for _ in range(150):
-        drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False, unit=None)
+        drawn = _measure_rounds(plan, frame, UNCHECKED, plan.cost, clip=False, unit=None, kept={})
         for number, (step, own) in enumerate(rounds(staged, drawn)):
             noise = own - step.apply(count_cells(frame, step.tallies, clip=False))
             codes = step.scales.codes

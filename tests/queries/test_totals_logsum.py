@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+from oracle.duckdb_tables import kept_table
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
@@ -146,7 +147,7 @@ def test_tables_of_other_engines_are_taken(engine):
     frame = _frame(50)
     arrow = pyarrow.Table.from_pandas(frame)
     given = {"pyarrow": lambda: arrow, "polars": lambda: own.from_arrow(arrow)}
-    given |= {"duckdb": lambda: own.connect().from_arrow(arrow)}
+    given |= {"duckdb": lambda: kept_table(arrow)}
 
     table = bf.protect(given[engine](), POLICY, epsilon=10**6)
 

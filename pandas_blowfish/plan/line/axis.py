@@ -20,7 +20,7 @@ from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.ball import Ball
 from pandas_blowfish.policy.graph.missing import WithMissing
 from pandas_blowfish.policy.graph.records import RecordGraph
-from pandas_blowfish.policy.graph.secret_graph import Explicit, SecretGraph, connect
+from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, connect
 
 MAX_LISTED_EDGES = 2_000_000
 
@@ -123,7 +123,7 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
     column = binning.attribute.name
     block = next(block for block in graph.blocks if column in block.columns)
     alone = len(block.columns) == 1
-    simple = len(tally.binnings) == 1 and isinstance(block.graph, Ball) and not graph.presence
+    simple = len(tally.binnings) == 1 and isinstance(block.graph, (Ball, Cliques)) and not graph.presence
     if simple and (plain := _plain(block.graph, tally)) is not None:
         return plain
     moves = class_moves(graph, tally, axis) if alone else None
@@ -149,10 +149,11 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
 
 
 def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:
-    """Return the line of a whole column under a threshold, or None if something else is asked."""
-    assert isinstance(graph, Ball)
+    """Return the line of a whole column under a threshold, or all joined; None if something else is asked."""
     whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size
-    if not whole or not graph.in_order:
+    if whole and isinstance(graph, Cliques) and not graph.components.any() and graph.size > 1:
+        return LineGraph.enclose(graph.size, frozen(np.array([[0, graph.size - 1]])))
+    if not whole or not isinstance(graph, Ball) or not graph.in_order:
         return None
     return LineGraph.enclose(graph.size, frozen(_widest(graph.upper)))
 

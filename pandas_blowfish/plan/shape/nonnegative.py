@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family
 from pandas_blowfish.plan.linear.atoms import indicator
+from pandas_blowfish.plan.shape.pairs import fit_pairs
 
 Places = tuple[int, ...]
 Mask = NDArray[np.bool_]
 EASE = 0.5  # how far an effect moves, against one of a column more: sums of many counts move less
 FLOORS = (0.01, 0.1, 1.0)  # of even tables: what counts are to reach, the higher the longer it takes
 ROUNDS, FEW, WORK = 1_000, 100, 4e9  # steps, and products of numbers in all of them, roughly
+QUICK, ENOUGH, RARE = 3.5e8, 30, 0.01  # of tables fitted in the end: products, least steps, negative share
 MAX_SUMS = 30_000_000  # products of one step beyond which tables stay as they are
 DUST = 1e-11  # of the rows: what rounding leaves
 CLOSE, TURNS = 1e-13, 500  # of conjugate gradients
@@ -131,6 +133,11 @@ class Agreement:
         sizes = np.bincount(labels, minlength=many).astype(np.float64)
         sizes[0] = np.inf
         return labels, sizes
+
+    @property
+    def has_pairs_only(self) -> bool:
+        """Tell whether tables are of one or two columns, none of them known."""
+        return not any(self.still) and all(len(table) in (1, 2) for table in self.order)
 
     def count_rows(self, counts: Floats) -> float:
         """Return about how many rows tables are of, at least 1."""
@@ -247,14 +254,16 @@ def lift(start: Floats, agreement: Agreement, limits: TableLimits) -> Floats | N
         Because:  each step adds a move that agrees. The prices of the cells, not negative but where nothing
                   can be, follow the gradient of the dual of the least move, with momentum that starts
                   anew when it leads upwards. Counts are to reach a floor above 0, so that they are not
-                  negative after finitely many steps.
+                  negative after finitely many steps. Tables of at most two columns are fitted once few
+                  counts are negative, or after as many steps as are quick: see `fit_pairs`.
         Checked:  tests/plan/shape/test_nonnegative.py::test_lifted_tables_agree_and_are_not_negative
     """
     cells, empty = len(start), limits.empty
     dust = DUST * agreement.count_rows(start)
     bound = np.append(np.where(empty, -np.inf, 0.0), np.full(limits.rows, -np.inf))
     step = 1.0 if limits.known is None else 0.5
-    rounds = int(np.clip(WORK / max(agreement.sums.nnz, 1), FEW, ROUNDS))
+    fits = limits.known is None and not empty.any() and agreement.has_pairs_only
+    rounds = int(np.clip((QUICK if fits else WORK) / max(agreement.sums.nnz, 1), FEW, ROUNDS))
     prices = ahead = np.zeros(cells + limits.rows)
     pace, counts = 1.0, start
     for number in range(rounds):
@@ -263,6 +272,10 @@ def lift(start: Floats, agreement: Agreement, limits: TableLimits) -> Floats | N
             exact = settle(counts, start, agreement, limits)
             if exact[~empty].min(initial=0.0) >= -dust:
                 return np.where(empty, 0.0, np.maximum(exact, 0.0))
+        if fits and number % 5 == 0 and number >= ENOUGH:
+            rare = -np.minimum(counts, 0.0).sum() <= RARE * counts.sum()
+            if rare or number >= 0.8 * rounds - 5:  # before floors are those of even tables
+                return fit_pairs(counts, agreement.sizes, agreement.order, agreement.groups)
         floor = limits.even * FLOORS[max(0, 5 * number // rounds - 2)]
         slope = np.append(counts - floor, limits.gaps(counts, start))
         new = np.maximum(ahead - step * slope, bound)

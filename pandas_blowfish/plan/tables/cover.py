@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ MAX_EFFECTS = 20_000
 MAX_OPTIONS = 1_500
 MAX_TABLE = 10**6  # cells of a table that is not asked for
 LARGE = 400_000  # effects times tables, beyond which searches are kept apart
+STEP = 256  # tables that are compared with all effects at once
 FAINT = 3.0  # logarithm by which what a search does not start from is lighter
 
 
@@ -88,20 +90,61 @@ class Cover:
             found[row, list(places)] = 1.0
         return found
 
-    def tells(self, options: Sequence[Option]) -> Floats:
-        """Return how precisely each table tells each effect at weight 1: effects x tables, 0 for not."""
+    def tells(self, options: Sequence[Option]) -> Any:
+        """Return how precisely each table tells each effect at weight 1: effects x tables, 0 for not.
+
+        Few of many tables tell an effect: beyond `LARGE` the matrix is scipy sparse.
+        """
+        from scipy.sparse import csr_array
+
         effects, tables = self.bits(self.effects[0]), self.bits([table for table, _ in options])
         folded = self.bits([fold for _, fold in options])
         logs = np.log(np.array(self.sizes, dtype=float))
-        within = (effects @ (1 - tables).T == 0) & ((1 - effects) @ folded.T == 0)
-        apart = np.subtract.outer(-effects @ logs, -tables @ logs)  # log cells(S - T)
-        rate = np.exp(np.where(within, folded.sum(axis=1) * np.log(2) - apart, 0.0))
-        return np.where(within, 0.5 * rate, 0.0)
+        inner, outer, turns = effects @ logs, tables @ logs, folded.sum(axis=1) * np.log(2)
+        rows, columns = find_within(effects > 0, tables > 0, folded > 0)
+        told = 0.5 * np.exp(turns[columns] - (outer[columns] - inner[rows]))  # cells(S - T)
+        shape = (len(effects), len(tables))
+        if math.prod(shape) > LARGE:
+            return csr_array((told, (rows, columns)), shape=shape)
+        found = np.zeros(shape)
+        found[rows, columns] = told
+        return found
 
     def losses(self, options: Sequence[Option]) -> Ints:
         """Return by how much each table changes over an edge: patterns (then leaving) x tables."""
         tables, folded = (self.bits([option[part] for option in options]) > 0 for part in (0, 1))
         return self.changes.losses(tables, folded)
+
+
+def find_within(effects: Mask, tables: Mask, folded: Mask) -> tuple[Ints, Ints]:
+    """Return which effects lie within which tables and hold all that is folded there: pairs of rows.
+
+    Examples:
+        >>> sets = np.array([[True, False], [True, True]])
+        >>> [each.tolist() for each in find_within(sets, sets, np.zeros((2, 2), dtype=bool))]
+        [[0, 0, 1], [0, 1, 1]]
+    """
+    inner, outer, turned = _words(effects), _words(tables), _words(folded)
+    found: list[tuple[Ints, Ints]] = []
+    for first in range(0, max(len(tables), 1), STEP):
+        apart = np.zeros((len(effects), len(tables[first : first + STEP])), dtype=bool)
+        own = zip(inner.T, outer[first : first + STEP].T, turned[first : first + STEP].T, strict=True)
+        for effect, table, fold in own:
+            apart |= (effect[:, None] & ~table) != 0
+            if fold.any():
+                apart |= (fold & ~effect[:, None]) != 0
+        inside, place = np.nonzero(~apart)
+        found.append((inside, first + place))
+    rows, columns = (np.concatenate([each[side] for each in found]) for side in (0, 1))
+    order = np.lexsort([columns, rows])
+    return rows[order], columns[order]
+
+
+def _words(sets: Mask) -> NDArray[np.uint64]:
+    """Return sets as numbers of 64 bits."""
+    wide = np.zeros((len(sets), -(-max(sets.shape[1], 1) // 64) * 64), dtype=bool)
+    wide[:, : sets.shape[1]] = sets
+    return np.packbits(wide, axis=1).view(np.uint64)
 
 
 _FIX = "ask for tables of fewer columns, or for fewer of them."
@@ -129,7 +172,7 @@ def _weighed(
 ) -> tuple[list[tuple[Places, Places, int]], float] | None:
     """Return the best weights of some tables, and their error; None if they do not tell all effects."""
     tells = cover.tells(options)
-    if not (tells > 0).any(axis=1).all():
+    if not (tells @ np.ones(len(options)) > 0).all():
         return None
     starts = [np.array([0.0 if option in start else -FAINT for option in options]) for start in chosen]
     losses = cover.losses(options).astype(float)
@@ -140,9 +183,11 @@ def _weighed(
 def _options(cover: Cover) -> tuple[list[Option], list[set[Option]]]:
     """Return what may be measured, and which of it searches start from."""
     asked = [table for table, _ in cover.asked]
-    bits = cover.bits(asked)
-    within = (bits @ (1 - bits).T == 0) & (bits.sum(axis=1)[:, None] < bits.sum(axis=1)[None, :])
-    largest = [each for each, inside in zip(asked, within.any(axis=1), strict=True) if not inside]
+    bits = cover.bits(asked) > 0
+    rows, columns = find_within(bits, bits, np.zeros_like(bits))
+    many = bits.sum(axis=1)
+    inside = set(rows[many[rows] < many[columns]].tolist())
+    largest = [each for number, each in enumerate(asked) if number not in inside]
     effects = cover.effects[0]
     merged = [_merged(cover, largest, dense=dense) for dense in (False, True)]
     plain = dict.fromkeys([*largest, *asked, *merged[0], *merged[1]])
@@ -186,38 +231,41 @@ def _merged(cover: Cover, largest: Sequence[Places], *, dense: bool) -> list[Pla
 def _grow_all(need: Mask, own: Floats, logs: Floats, order: Ints, *, dense: bool) -> tuple[float, list[Mask]]:
     """Return tables grown one after another from those in an order, and what they cost together."""
     left, cost = np.ones(len(need), dtype=bool), 0.0
+    sizes, by_column = need.sum(axis=1), np.asfortranarray(need)
     found: list[Mask] = []
     for start in order:
         if not left[start]:
             continue
         table, best, paid = need[start], -np.inf, 0.0
+        lacking = sizes - by_column[:, table].sum(axis=1)  # how many columns of each set are not in the table
         while True:
-            inside = ~(need & ~table).any(axis=1)
+            inside = lacking == 0
             price = float(np.exp((table @ logs + np.log(inside.sum())) / 3))
             saved = float(own[inside & left].sum())
             worth = saved / price if dense else saved - price
             if worth <= best + 1e-9 or (table @ logs > np.log(MAX_TABLE) and found):
                 break
-            best, kept, paid = worth, table, price
-            table = _grown(need, left, own, table, logs, dense=dense)
+            best, kept, paid, covered = worth, table, price, inside
+            if not table.all():
+                column = _find_column(need, left, own, table, lacking, logs, dense=dense)
+                table, lacking = table.copy(), lacking - by_column[:, column]
+                table[column] = True
         found.append(kept)
         cost += paid
-        left &= (need & ~kept).any(axis=1)
+        left &= ~covered
     return cost, found
 
 
-def _grown(need: Mask, left: Mask, own: Floats, table: Mask, logs: Floats, *, dense: bool) -> Mask:
-    """Return a table with the column more that pays off best; the table itself where there is none."""
+def _find_column(
+    need: Mask, left: Mask, own: Floats, table: Mask, lacking: Ints, logs: Floats, *, dense: bool
+) -> int:
+    """Return the column more of a table that pays off best."""
     columns = np.flatnonzero(~table)
-    if not len(columns):
-        return table
-    outside = need & ~table
-    many = outside.sum(axis=1)
-    next_one = np.argmax(outside, axis=1)[many == 1]  # what the sets that lack one column lack
-    saved = np.bincount(next_one, (own * left)[many == 1], len(table)) + float(own[(many == 0) & left].sum())
-    inside = np.bincount(next_one, minlength=len(table)) + int((many == 0).sum())
+    one = np.flatnonzero(lacking == 1)
+    next_one = np.argmax(need[one] & ~table, axis=1)  # what the sets that lack one column lack
+    held = float(own[(lacking == 0) & left].sum())
+    saved = np.bincount(next_one, (own * left)[one], len(table)) + held
+    inside = np.bincount(next_one, minlength=len(table)) + int((lacking == 0).sum())
     price = np.exp((table @ logs + logs + np.log(np.maximum(inside, 1))) / 3)
     worth = saved / price if dense else saved - price
-    wider = table.copy()
-    wider[columns[int(np.argmax(worth[columns]))]] = True
-    return wider
+    return int(columns[int(np.argmax(worth[columns]))])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,11 @@ MEMORY = 20  # moves that a descent remembers
 STEPS, FEW = 250, 100  # of a descent, and of one for a first impression
 
 
-def best_weights(
-    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats]
-) -> tuple[Ints, float]:
+def best_weights(tells: Any, losses: Floats, worth: Floats, starts: Sequence[Floats]) -> tuple[Ints, float]:
     """Return whole weights of the least error found, and that error at epsilon 1 (before rounding).
 
     Args:
-        tells: The precision at weight 1, effects x tables.
+        tells: The precision at weight 1, effects x tables, perhaps scipy sparse.
         losses: What each edge loses a weight of 1: edges x tables.
         worth: What the variance of each effect adds to the error.
         starts: Logarithms of weights to start from.
@@ -39,13 +38,13 @@ def best_weights(
         return _whole(_thinned(tells, sharpest, worth, weights), tells), error
 
 
-def least_error(tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats]) -> float:
+def least_error(tells: Any, losses: Floats, worth: Floats, starts: Sequence[Floats]) -> float:
     """Return nearly the least error that `best_weights` would find, much sooner."""
     return _best(tells, _sharpest(losses), worth, starts, FEW)[0]
 
 
 def _best(
-    tells: Floats, losses: Floats, worth: Floats, starts: Sequence[Floats], steps: int = STEPS
+    tells: Any, losses: Floats, worth: Floats, starts: Sequence[Floats], steps: int = STEPS
 ) -> tuple[float, Floats]:
     """Return the least error found from any start, and its weights."""
     with one_thread():
@@ -61,13 +60,13 @@ def _sharpest(losses: Floats) -> Floats:
     return losses[is_maximal(losses)]
 
 
-def _error(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> float:
+def _error(tells: Any, losses: Floats, worth: Floats, weights: Floats) -> float:
     """Return the sum of variances at epsilon 1."""
     return float((worth / (tells @ weights**2)).sum() * (losses @ weights).max() ** 2)
 
 
 def _descend(
-    tells: Floats, losses: Floats, worth: Floats, logs: Floats, steps: int = STEPS
+    tells: Any, losses: Floats, worth: Floats, logs: Floats, steps: int = STEPS
 ) -> tuple[float, Floats]:
     """Return the least error found from a start, and its weights: a descent in their logarithms."""
 
@@ -126,14 +125,14 @@ def descend(
     return np.asarray(found.x.reshape(start.shape))
 
 
-def _thinned(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> Floats:
+def _thinned(tells: Any, losses: Floats, worth: Floats, weights: Floats) -> Floats:
     """Return weights without the tables that hardly matter, as long as that makes nothing worse."""
     least = _error(tells, losses, worth, weights)
     for share in (0.3, 0.1, 0.03, 0.01, 0.003):
         tried = np.where(weights >= share * weights.max(), weights, 0.0)
         if not (tells @ tried**2 > 0).all():
             continue
-        some = tried > 0
+        some = np.flatnonzero(tried)
         error, found = _descend(tells[:, some], losses[:, some], worth, np.log(tried[some]))
         if error <= least * (1 + 1e-3):
             out = np.zeros(len(weights))
@@ -142,9 +141,10 @@ def _thinned(tells: Floats, losses: Floats, worth: Floats, weights: Floats) -> F
     return weights
 
 
-def _whole(weights: Floats, tells: Floats) -> Ints:
+def _whole(weights: Floats, tells: Any) -> Ints:
     """Return weights as whole numbers of nearly the same proportions, every effect still told."""
     whole = np.rint(weights / weights.max() * FINEST).astype(np.int64)
     for effect in np.flatnonzero((tells @ whole.astype(float) ** 2) == 0):
-        whole[int(np.argmax(tells[effect] * weights**2))] = 1
+        one = (np.arange(tells.shape[0]) == effect).astype(float)
+        whole[int(np.argmax((one @ tells) * weights**2))] = 1
     return np.asarray(whole // np.gcd.reduce(whole[whole > 0]))

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from count.storages import SPECS, STORAGES
+from oracle.duckdb_tables import as_held
 
 from pandas_blowfish.count.encode import encoder
 from pandas_blowfish.count.place import MISSING
@@ -33,7 +34,7 @@ def _codes(table, attribute, clip):
 def test_codes_are_those_of_pandas(engine, storage, scan, in_pandas):
     """Every storage x declaration x clip, row by row: a mismatch of kinds is outside on both sides."""
     array = STORAGES[storage]
-    table = pa.table({"row": np.arange(len(array)), "x": array})
+    table = as_held(engine, pa.table({"row": np.arange(len(array)), "x": array}))
     series, read = in_pandas(table)["x"], scan(engine, table)
     for at, spec in enumerate(SPECS):
         attribute = from_dict("x", {**spec, "nullable": at % 2 == 0})

@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+from oracle.duckdb_tables import kept_table
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.readers import open_table
@@ -55,13 +56,6 @@ def _polars():
     return pytest.importorskip("polars").from_arrow(_table())
 
 
-def _duckdb():
-    con = pytest.importorskip("duckdb").connect()
-    con.register("given", _table())
-    con.execute("create table kept as select * from given")
-    return con.table("kept")
-
-
 GIVEN = {
     "capsule": lambda: Exported(_table()),
     "batch": lambda: _table().to_batches()[0],
@@ -75,7 +69,7 @@ GIVEN = {
     "narwhals polars": lambda: _narwhals(_polars()),
     "narwhals lazy": lambda: _narwhals(_polars().lazy()),
     "narwhals pyarrow": lambda: _narwhals(_table()),
-    "narwhals duckdb": lambda: _narwhals(_duckdb()),
+    "narwhals duckdb": lambda: _narwhals(kept_table(_table())),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.line import axis as module
+from pandas_blowfish.plan.tally import tally
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.call.scope import Scope
 
@@ -159,3 +160,21 @@ def test_the_best_partner_of_each_segment_is_kept(on_line):
 
     assert found.starts.tolist() == [0, 1, 2, 3, 6, 7, 8]
     assert sorted(found.across.tolist()) == [[0, 3], [3, 0], [3, 3], [3, 8], [8, 3]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_a_column_whose_cells_are_all_joined_is_known_at_once(size, monkeypatch):
+    """The line is the one that is found step by step."""
+    domain = Domain((integers("x", 0, size - 1),))
+    graph, asked = bf.Policy(domain).graph.project(["x"]), tally(domain, ["x"], None, None)
+    found = module.line(graph, asked)
+    monkeypatch.setattr(module, "_plain", lambda *_: None)
+
+    slow = module.line(graph, asked)
+
+    for name in ("size", "groups", "between", "across", "away", "listed", "pieces"):
+        assert np.array_equal(getattr(found, name), getattr(slow, name))
+    for name in ("exact", "piece_exact"):
+        one, two = getattr(found, name), getattr(slow, name)
+        assert np.array_equal(one.alone, two.alone)
+        assert np.array_equal(one.total_of, two.total_of)

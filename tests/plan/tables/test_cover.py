@@ -7,6 +7,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import DomainTooLargeError
+from pandas_blowfish.plan.tables import cover
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -86,6 +87,47 @@ def test_tells_is_the_precision_of_dense_sums(folded):
         covariance = 2 * total @ total.T
         largest = np.linalg.eigvalsh(covariance).max()
         assert precision == pytest.approx(1 / largest)
+
+
+@pytest.mark.parametrize("neighbors", ["record", "attribute"])
+def test_many_tables_are_searched_as_few_are(neighbors, monkeypatch):
+    """A sparse matrix, made a few tables at a time, is the dense one and leads to tables as good."""
+    tables = [list(each) for each in itertools.combinations("abcdef", 3)]
+    dense = cover_of((2, 3, 2, 4, 2, 3), tables, neighbors=neighbors)
+    options = [(places, dense.foldable(places)[:turned]) for places, _ in dense.asked for turned in (0, 1)]
+    wanted, found = dense.tells(options), find_tables(dense)
+    monkeypatch.setattr(cover, "LARGE", 10)
+    monkeypatch.setattr(cover, "STEP", 3)
+
+    sparse = dense.tells(options)
+
+    assert not isinstance(sparse, np.ndarray)
+    assert np.array_equal(sparse.toarray(), wanted)
+    assert sparse.nnz == np.count_nonzero(wanted)
+    assert _error(dense, find_tables(dense)) <= 1.02 * _error(dense, found)
+
+
+def _error(cover, found):
+    options, weights = [each[:2] for each in found], np.array([each[2] for each in found], dtype=float)
+    precise = cover.tells(options) @ weights**2
+    return (cover.effects[1] / precise).sum() * (cover.losses(options) @ weights).max() ** 2
+
+
+def test_sets_of_many_columns_are_compared_word_by_word():
+    """Of 130 columns, as two by two."""
+    random = np.random.default_rng(1)
+    tables = random.random((20, 130)) < 0.9
+    effects = np.concatenate([tables[:5] & (random.random((5, 130)) < 0.5), random.random((9, 130)) < 0.03])
+    folded = tables & (random.random((20, 130)) < 0.004)
+
+    pairs = set(zip(*(each.tolist() for each in cover.find_within(effects, tables, folded)), strict=True))
+
+    assert pairs == {
+        (row, column)
+        for row, column in itertools.product(range(14), range(20))
+        if not (effects[row] & ~tables[column]).any() and not (folded[column] & ~effects[row]).any()
+    }
+    assert pairs
 
 
 def test_folds_are_of_secret_columns_of_two_values():
