@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -62,6 +63,14 @@ def _new_ledger() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger, "_DEFAULT", {})
         yield
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    """Close what a test drew: matplotlib warns once many figures are open, whoever opened them."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -125,7 +125,6 @@ def session(tmp_path, monkeypatch):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    pyplot.close("all")  # those of tests before
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pandas_blowfish.books.ledger._DEFAULT", {})
     modules, environment = dict(sys.modules), dict(os.environ)
