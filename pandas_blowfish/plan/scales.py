@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, overload
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.joint_noise import Joint
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
 SURE = 1 - Fraction(1, 10**12)  # a level above those that anybody asks for
@@ -212,13 +213,23 @@ def _tail(t: float) -> float:
 class Scales(Sequence[Fraction]):
     """A read-only sequence of fractions: `values[codes[i]]` for row i.
 
+    Query rows of a code in `joint` draw their noise together, in a norm whose scale theirs is; all others
+    have independent discrete Laplace noise. Who reads no norms finds a loss that is too large, if the change
+    has a norm at all: none exceeds the L1 change.
+
     Examples:
         >>> list(Scales([Fraction(20), Fraction(0)], np.array([0, 0, 1])))
         [Fraction(20, 1), Fraction(20, 1), Fraction(0, 1)]
     """
 
-    def __init__(self, values: Sequence[Fraction], codes: NDArray[np.integer]) -> None:
+    def __init__(
+        self,
+        values: Sequence[Fraction],
+        codes: NDArray[np.integer],
+        joint: Mapping[int, Joint] | None = None,
+    ) -> None:
         self.values = tuple(values)
+        self.joint = dict(joint or {})
         self.codes = codes.view()
         self.codes.setflags(write=False)
 
