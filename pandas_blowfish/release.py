@@ -54,6 +54,7 @@ PARTS = {  # of a receipt, as its views group them
     "noise": (
         *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
         *("typical_error", "std_low", "std_high", "post", "values_are", "accuracy", "chosen", "left_out"),
+        "clip",
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),

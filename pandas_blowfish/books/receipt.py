@@ -237,6 +237,7 @@ TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
     *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
+    *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -255,7 +256,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
     **dict.fromkeys(("unit", "outside", "price_rule", "name", "version", "time", "hash"), (_text, "text")),
     **dict.fromkeys(
-        ("values_are", "weaker_release", "checked", "accuracy", "chosen", "left_out"), (_text, "text")
+        ("values_are", "weaker_release", "checked", "accuracy", "chosen", "left_out", "clip"), (_text, "text")
     ),
     **dict.fromkeys(("scale", "smallest_scale"), (_scale, "a fraction from 0 to 2^50, as text")),
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
@@ -277,6 +278,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("column_origins", "column_rounding", "smallest_weights"), (_list(_exact), "fractions, as text")
     ),
+    **dict.fromkeys(("clip_low", "clip_high"), (_list(_exact), "fractions, as text")),
+    **dict.fromkeys(("outside_share", "outside_std"), (_list(_size), "numbers of at least 0")),
     "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
     "noise_terms": (_text, "text"),
@@ -297,6 +300,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),
     *("smallest_value", "largest_value", "smallest_weights"),
+    *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
 
 

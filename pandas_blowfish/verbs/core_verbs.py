@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Clip, Columns, Epsilon, Inside, Number, Shares, Strategy
 from pandas_blowfish.verbs.arguments import check_call
 from pandas_blowfish.verbs.pandas_names import name_error
 from pandas_blowfish.verbs.pandas_verbs import Answer, Answers, PandasVerbs
@@ -314,6 +314,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
         epsilon: Epsilon,
         strategy: Strategy = "auto",
         rows: int | None = None,
+        clip: Clip | None = None,
         post: bool = True,
         name: str | None = None,
     ) -> Answer:
@@ -328,11 +329,15 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             strategy: "auto", or "total", the one way there is.
             rows: The public number of rows; it changes nothing here.
+            clip: "auto" where declared bounds are far too wide: a quarter of epsilon finds narrower ones, and
+                values beyond count as these, which makes the noise smaller and may bias the answer; bounds
+                that you state, (low, high), do so at once. None adds up values as they are.
             post: True to keep sums within what the declared bounds allow; False for the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `value` and `std`, in the column's own units, by group and column.
+            A frame with `value` and `std`, in the column's own units, by group and column; with
+            `clip="auto"` also `clip_low`, `clip_high` and `outside`, the noisy share of rows beyond them.
         """
         return self._ask("sum", locals())
 
@@ -343,6 +348,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
         epsilon: Epsilon,
         strategy: Strategy = "auto",
         rows: int | None = None,
+        clip: Clip | None = None,
         post: bool = True,
         name: str | None = None,
     ) -> Answer:
@@ -356,11 +362,27 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             strategy: "auto", or "total", the one way there is.
             rows: The public number of rows, on which the error depends. A protected frame knows it.
+            clip: "auto" where declared bounds are far too wide: a quarter of epsilon finds narrower ones, and
+                values beyond count as these, which makes the noise smaller and may bias the answer; bounds
+                that you state, (low, high), do so at once. None adds up values as they are.
             post: True to keep means within the declared bounds.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `value` (missing where there are surely no rows) and `std`, by group and column.
+            A frame with `value` (missing where there are surely no rows) and `std`, by group and column;
+            with `clip="auto"` also `clip_low`, `clip_high` and `outside`, the noisy share of rows beyond.
+
+        Examples:
+            >>> import numpy as np, pandas as pd, pandera.pandas as pa
+            >>> import pandas_blowfish as bf
+            >>> pay = pa.Column(int, pa.Check.in_range(0, 1_000_000), metadata=bf.full())
+            >>> rows = pd.DataFrame({"pay": np.repeat([1_000, 3_000], 10_000)})
+            >>> df = rows.blowfish.protect(bf.Policy(pa.DataFrameSchema({"pay": pay})), epsilon=2)
+            >>> found = df.blowfish.mean("pay", epsilon=1, clip="auto")
+            >>> float(found["clip_high"].iloc[0]), bool(abs(found["value"].iloc[0] - 2_000) < 10)
+            (4096.0, True)
+            >>> bool(found["std"].iloc[0] < df.blowfish.plan.mean("pay", epsilon=1).std[0] / 100)
+            True
         """
         return self._ask("mean", locals())
 

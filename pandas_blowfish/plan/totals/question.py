@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.plan.lattice import Lattice, Total, extremes, lattice, nearest, ones, representative
+from pandas_blowfish.plan.lattice import (
+    Lattice,
+    Total,
+    clip_lattice,
+    extremes,
+    lattice,
+    nearest,
+    ones,
+    representative,
+)
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.sensitivity import find_exits, shifts
@@ -32,6 +41,7 @@ class Totals(Question):
         attributes: The columns.
         listed: Whether answers are indexed by column, innermost.
         rows: The number of rows, where it is known.
+        clips: What values beyond count as, by column; None for columns that are added up as they are.
     """
 
     verb: str
@@ -39,6 +49,7 @@ class Totals(Question):
     attributes: tuple[Attribute, ...]
     listed: bool
     rows: int | None = None
+    clips: tuple[tuple[Fraction, Fraction] | None, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,7 +61,7 @@ class Totals(Question):
         return (NoisySums.name,)
 
     def is_total_of(self, column: str) -> bool:
-        whole = not self.tally.binnings and self.tally.condition is None
+        whole = not self.tally.binnings and self.tally.condition is None and not any(self.clips)
         return whole and [attribute.name for attribute in self.attributes] == [column]
 
     def candidates(
@@ -122,6 +133,8 @@ class Totals(Question):
         """
         if not attribute.bounded:
             return lattice(attribute), None
+        if clip := self._clip_of(attribute):
+            return self._clipped(policy, attribute, exact, origin, clip)
         seen = self.tally.domain.columns
         some = self.tally.find_passing(seen.index(attribute.name)) if attribute.name in seen else None
         ends = extremes(attribute, some)
@@ -132,3 +145,19 @@ class Totals(Question):
             return lattice(attribute), bounds
         centre = find_exits(policy, self.tally, attribute) if origin == EXITS else None
         return lattice(attribute, centre or ends), bounds
+
+    def _clip_of(self, attribute: Attribute) -> tuple[Fraction, Fraction] | None:
+        """Return what values of a column beyond count as; None where it is added up as it is."""
+        if not self.clips:
+            return None
+        return self.clips[[each.name for each in self.attributes].index(attribute.name)]
+
+    def _clipped(
+        self, policy: Policy, attribute: Attribute, exact: bool, origin: str, clip: tuple[Fraction, Fraction]
+    ) -> tuple[Lattice, tuple[Fraction, Fraction] | None]:
+        """Return a column's lattice and bounds as `_weights` has them, with clipped values."""
+        found, bounds = replace(self, clips=())._weights(policy, attribute, exact, origin)
+        assert bounds is not None
+        low, high = (min(max(end, clip[0]), clip[1]) for end in bounds)
+        middle = self.verb == "mean" and not exact and origin == MIDDLE
+        return clip_lattice(found, low, high, centred=middle), (low, high)

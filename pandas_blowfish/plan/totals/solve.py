@@ -212,11 +212,17 @@ FEW = 10_000  # answers that are worked out as fractions
 
 @dataclass(frozen=True, eq=False)
 class Estimated(Solved):
-    """Answers, their standard errors, how far from their column's origin, and exact row counts (or NaN)."""
+    """Answers, their standard errors, how far from their column's origin, and exact row counts (or NaN).
+
+    Where values were clipped to bounds that were found first: the sums that were measured then, and for each
+    column the share of rows outside with its standard error.
+    """
 
     std: Floats = None  # type: ignore[assignment]
     offsets: Floats = None  # type: ignore[assignment]
     counts: Floats = None  # type: ignore[assignment]
+    measured: NoisySums | None = None
+    outside: tuple[tuple[float, float], ...] = ()
 
 
 def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Estimated:
@@ -298,6 +304,11 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
+    if "clip" in receipt:
+        raise FrameError(
+            "values were clipped, and how far that moves these answers is not known",
+            fix="take std for the noise alone; or ask without clip=.",
+        )
     release = as_logs(receipt, release)
     asked = list(receipt["total_columns"])
     codes = np.zeros(len(release), dtype=np.int64)

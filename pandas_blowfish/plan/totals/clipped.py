@@ -1,0 +1,306 @@
+"""Clipped: bounds that rows suggest are found first, then values beyond count as these. Never sees rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.markup import decimal
+from pandas_blowfish.plan.lattice import InUnits, Total
+from pandas_blowfish.plan.loss import WorstCase
+from pandas_blowfish.plan.protocol import InRounds, Question, Round, Strategy, rounds
+from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.sensitivity import tally_sensitivity
+from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.question import Totals
+from pandas_blowfish.plan.totals.sums import NoisySums
+from pandas_blowfish.plan.totals.tail_counts import CutPoints, Noise, TailCounts
+from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.policy.graph.records import RecordGraph
+from pandas_blowfish.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pandas_blowfish.plan.given import Given
+    from pandas_blowfish.plan.totals.solve import Estimated
+
+SHARE = Fraction(1, 4)  # of epsilon, for the counts that bounds are found by
+LATER = "what values are clipped to depends on noisy counts"
+PROOF = (
+    "First rows are counted in {bins} bins: a neighbouring table moves one row along one edge of the policy, "
+    "which changes the counts of each column by at most {changes} in L1; with discrete Laplace noise of scale "
+    "{scales} they lose at most {first}. Then the values of each column are clipped to bounds that follow "
+    "from these noisy counts alone, and added up: whatever the bounds are, the noise is sized for them, so "
+    "that the sums lose at most {second}. Both together lose at most epsilon = {epsilon}. The sums, without "
+    "any clipping: "
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedTotals(InRounds):
+    """Noisy counts of coarse bins of each column, then sums of values clipped to what these suggest.
+
+    Attributes:
+        question: The sums or means.
+        policy: The promise.
+        epsilon: What may be lost.
+        widest: The second round, were no value clipped.
+        points: For each column where it could be clipped; None where that would change nothing.
+        counts: The first round.
+        changes: The most that one edge changes the counts of each column, in L1.
+
+    Proof note:
+        Requires: as `tally_sensitivity` and `NoisySums`; `Strategy` as its note says.
+        Ensures:  privacy loss <= epsilon, whatever the first round measured.
+        Because:  the first round's scales are changes times columns over its share of epsilon, so it loses
+                  that share; where no edge changes its counts it is exact, has no share and costs nothing. The
+                  second round is a `NoisySums` planned for the rest of epsilon on the clipped weights of cells,
+                  which depend on the noisy counts and on nothing else that is secret.
+        Checked:  tests/privacy/test_clipped_loss.py::test_rounds_lose_epsilon_whatever_was_counted,
+                  tests/privacy/test_clipped_loss.py::test_the_kernel_finds_lies_in_either_round
+    """
+
+    question: Totals
+    policy: Policy
+    epsilon: Fraction
+    widest: NoisySums
+    points: tuple[CutPoints | None, ...]
+    counts: TailCounts
+    changes: tuple[Fraction, ...]
+
+    name = "clipped"
+
+    @classmethod
+    def build(
+        cls, question: Totals, policy: Policy, epsilon: Fraction, form: Mapping[str, Any] | None = None
+    ) -> ClippedTotals:
+        """Return the strategy for a question; `form` is that of the sums, where it was chosen before."""
+
+        def plan_sums(rest: Fraction) -> NoisySums:
+            if form is not None:
+                return question.reread(policy, rest, NoisySums.name, form)
+            (found,) = question.candidates(policy, rest, NoisySums.name, every=False)
+            assert isinstance(found, NoisySums)
+            return found
+
+        widest = plan_sums(epsilon * (1 - SHARE))
+        points = tuple(_find_points(widest, number) for number in range(len(widest.summed)))
+        if not any(points):
+            raise ArgumentError(
+                "clip", "closer bounds would not change the noise of this answer", fix="leave clip= out."
+            )
+        tallies = tuple(each.tally(question.tally) for each in points if each is not None)
+        graph = policy.graph
+        changes = tuple(tally_sensitivity(graph.project(each.domain.columns), each) for each in tallies)
+        noisy = sum(change > 0 for change in changes)
+        scales = tuple(change * noisy / (epsilon * SHARE) for change in changes)
+        widest = widest if noisy else plan_sums(epsilon)
+        return cls(question, policy, epsilon, widest, points, TailCounts(tallies, scales), changes)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        return self.widest.form
+
+    @property
+    def domain(self) -> Domain:
+        return self.widest.domain
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.widest.index
+
+    @property
+    def tallies(self) -> tuple[Tally | Total, ...]:
+        return (*self.counts.tallies, *self.widest.tallies)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return the scales of the counts, then those of the sums, were no value clipped."""
+        first, second = self.counts.scales, self.widest.scales
+        codes = [first.codes.astype(np.int64), second.codes.astype(np.int64) + len(first.values)]
+        return Scales([*first.values, *second.values], np.concatenate(codes))
+
+    @property
+    def largest(self) -> Fraction:
+        """Return a bound on the scales of both rounds.
+
+        However sums are clipped, an edge changes none by more than before; and the bound of what it loses, at
+        a rate of 1 over its factor for each, is at most the sum of the changes over the factors.
+        """
+        widest = self.widest
+        pairs = list(zip(widest.moved.peaks, widest.factors, strict=True))
+        rates = sum((Fraction(peak) / factor for peak, factor in pairs if factor), Fraction(0))
+        return max(*self.counts.each_scale, *(each * rates / widest.epsilon for each in widest.factors))
+
+    def apply(self, counts: Ints) -> Ints:
+        cut = sum(each.size for each in self.counts.tallies)
+        return np.concatenate([self.counts.apply(counts[:cut]), self.widest.apply(counts[cut:])])
+
+    def columns(self, cells: Any) -> Any:
+        """Return the columns at some cells of both rounds, one below the other, were no value clipped."""
+        from scipy.sparse import vstack
+
+        return vstack([self.counts.columns(cells), self.widest.columns(cells)], format="csc")
+
+    def matrix(self) -> NoReturn:
+        raise ArgumentError("clip", f"{LATER}: no matrix before the release")
+
+    @property
+    def sensitivity(self) -> Fraction:
+        return sum(self.changes, self.widest.sensitivity)
+
+    @property
+    def proof(self) -> str:
+        first = self.epsilon - self.widest.epsilon
+        said = {
+            "bins": len(self.counts.scales),
+            "changes": ", ".join(map(str, self.changes)),
+            "scales": ", ".join(str(scale) for scale in self.counts.each_scale),
+            "first": first,
+            "second": self.widest.epsilon,
+        }
+        return PROOF.format(**said, epsilon=self.epsilon) + self.widest.proof
+
+    @cached_property
+    def variances(self) -> Floats:
+        """Return NaN: how wrong the answers are depends on the rows."""
+        return np.full(len(self.index), np.nan)
+
+    def loss_over(self, edges: Callable[[], Ints]) -> None:
+        """Return None: what is added up depends on noisy counts."""
+        del edges
+
+    def worst_case(self, graph: RecordGraph) -> WorstCase:
+        del graph
+        return WorstCase(None, LATER)
+
+    def in_units(self) -> tuple[InUnits, ...]:
+        """Return each sum as it is where no value is clipped, with no error: that depends on the rows."""
+        return tuple(replace(each, error=np.nan) for each in self.widest.in_units())
+
+    def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
+        """Return what is spent on bounds, and what clipping may do to the answers."""
+        spent = (self.epsilon - self.widest.epsilon) / self.epsilon
+        bins = len(self.counts.scales)
+        said = f"{decimal(spent)} of epsilon counts rows in {bins} bins" if spent else f"{bins} exact counts"
+        return {
+            **self.widest.notes(query, rows_public=rows_public),
+            "noise": f"{NOISE}, scale {self._largest_text()} at most, less where values are clipped",
+            "clip": f"{said}, which bounds are chosen by; {BIAS}",
+        }
+
+    def _largest_text(self) -> str:
+        own = self.widest.in_units()
+        return ", ".join(f"{f'{one.name} ' * (len(own) > 1)}{one.show(one.scale)}" for one in own)
+
+    def next_round(self, values: Sequence[Ints]) -> Round | None:
+        """Return the counts, then the sums of values clipped to the bounds that these lead to."""
+        if not values:
+            return self.counts
+        return self.clip_totals(values[0]) if len(values) == 1 else None
+
+    def choose_bounds(self, values: Ints) -> list[tuple[int, int] | None]:
+        """Return which bounds each column is clipped to, from the noisy counts."""
+        parts, scales = iter(self.counts.split_values(values)), iter(self.counts.each_scale)
+        return [
+            None
+            if points is None
+            else points.choose(next(parts).tolist(), next(scales), _noise(self.widest, number))
+            for number, points in enumerate(self.points)
+        ]
+
+    def clip_totals(self, values: Ints) -> NoisySums:
+        """Return the sums of values clipped as the noisy counts suggest."""
+        at = self.choose_bounds(values)
+        clips = tuple(
+            None if points is None or place is None else points.clip_at(*place)
+            for points, place in zip(self.points, at, strict=True)
+        )
+        kept = self.__dict__.setdefault("_clipped", {})
+        if clips not in kept:
+            asked = replace(self.question, clips=clips)
+            kept[clips] = asked.reread(self.policy, self.widest.epsilon, NoisySums.name, self.form)
+        found: NoisySums = kept[clips]
+        return found
+
+    def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Estimated:
+        (_, noisy), (_, summed) = rounds(self, values)
+        sums = self.clip_totals(noisy)
+        found: Any = sums.solve(summed, post=post, known=known)
+        solved: Estimated = replace(found, measured=sums, outside=self._share_outside(noisy))
+        return solved
+
+    def _share_outside(self, values: Ints) -> tuple[tuple[float, float], ...]:
+        """Return for each column the noisy share of rows that are clipped, and its standard error."""
+        parts, scales = iter(self.counts.split_values(values)), iter(self.counts.each_scale)
+        found = []
+        for points, at in zip(self.points, self.choose_bounds(values), strict=True):
+            if points is None or at is None:
+                found.append((0.0, 0.0))
+                continue
+            noisy, one = next(parts).tolist(), variance(next(scales))
+            outside, bins = points.count_outside(noisy, *at)
+            rows = max(sum(noisy), 1)
+            found.append((min(max(outside / rows, 0.0), 1.0), float(np.sqrt(bins * one) / rows)))
+        return tuple(found)
+
+
+NOISE = "discrete Laplace"
+BIAS = (
+    "values beyond these count as the nearest one, so that the answer may be too small where high values are "
+    "clipped, too large where low ones are; std and noise leave that out"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedQuestion(Question):
+    """Sums or means of columns, clipped to bounds that are found first."""
+
+    inner: Totals
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.inner.columns
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        return (ClippedTotals.name,)
+
+    def candidates(
+        self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
+    ) -> Iterator[Strategy]:
+        del strategy, every
+        yield ClippedTotals.build(self.inner, policy, epsilon)
+
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
+        del strategy
+        return ClippedTotals.build(self.inner, policy, epsilon, form)
+
+
+def _find_points(widest: NoisySums, number: int) -> CutPoints | None:
+    """Return where a column could be clipped; None where that cannot change its noise."""
+    column, peak = widest.summed[number], widest.moved.peaks[number]
+    if not peak or column.bounds is None or not widest.occupied.any():
+        return None
+    found = CutPoints.of(column.lattice, column.bounds, peak if column.exact else None)
+    return found if found.many else None
+
+
+def _noise(widest: NoisySums, number: int) -> Noise:
+    """Return how the noise of a column's sum follows from the bounds that it is clipped to."""
+    column, peak = widest.summed[number], Fraction(widest.moved.peaks[number])
+    rate, unit = widest.total_scales[number] / peak, column.lattice.unit
+    groups = int(widest.occupied.sum())
+    if column.exact:
+        return Noise("width", Fraction(1), peak, rate, unit, groups)
+    times = peak / column.lattice.largest
+    if widest.verb == "mean":
+        return Noise("width", times / 2, peak, rate, unit, groups)
+    return Noise("reach", times, peak, rate, unit, groups)
