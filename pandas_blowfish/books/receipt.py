@@ -278,7 +278,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("column_origins", "column_rounding", "smallest_weights"), (_list(_exact), "fractions, as text")
     ),
-    **dict.fromkeys(("clip_low", "clip_high"), (_list(_exact), "fractions, as text")),
+    **dict.fromkeys(("clip_low", "clip_high"), (_list(_exact, blank=True), "fractions, as text")),
     **dict.fromkeys(("outside_share", "outside_std"), (_list(_size), "numbers of at least 0")),
     "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),

@@ -211,23 +211,25 @@ def lattice(attribute: Attribute, centre: tuple[int, int] | None = None, limit: 
     return Lattice(attribute, unit, middle, first, each, last)
 
 
-def clip_lattice(found: Lattice, low: Fraction, high: Fraction, *, centred: bool) -> Lattice:
+def clip_lattice(
+    found: Lattice, low: Fraction, high: Fraction, centre: tuple[Fraction, Fraction] | None = None
+) -> Lattice:
     """Return a bounded column's weights with values beyond low and high counting as these.
 
     Args:
         found: The weights of all values.
         low: What lower values count as; moved to the lattice.
         high: What higher values count as.
-        centred: Whether the origin is put midway between the two.
+        centre: The origin is put midway between these; None leaves it.
 
     Examples:
         >>> from pandas_blowfish.policy.domain import integers
         >>> ages = lattice(integers("age", 0, 99, 20))
-        >>> clip_lattice(ages, Fraction(0), Fraction(40), centred=False).weights().tolist()
+        >>> clip_lattice(ages, Fraction(0), Fraction(40)).weights().tolist()
         [19, 59, 80, 80, 80]
     """
     ends = [_near((end - found.origin) / found.unit) for end in (low, high)]
-    middle = sum(ends) // 2 if centred else 0
+    middle = _near((centre[0] + centre[1] - 2 * found.origin) / (2 * found.unit)) if centre else 0
     return replace(
         found,
         origin=found.origin + found.unit * middle,

@@ -10,6 +10,7 @@ Touches no row itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,7 +34,9 @@ def require_clippable(policy: Policy, attributes: Sequence[Attribute]) -> None:
     """Refuse to clip where a promise is about more than rows, or values have no bounds or no distances."""
     if policy.chain is not None or policy.aggregates:
         what = "a total, or rows that follow each other, are secret" if policy.chain is None else "chains"
-        raise ArgumentError("clip", f"this policy is about more than single rows ({what})", fix="leave it out.")
+        raise ArgumentError(
+            "clip", f"this policy is about more than single rows ({what})", fix="leave it out."
+        )
     for attribute in attributes:
         if isinstance(attribute, Unbounded):
             raise UnboundedColumnError(attribute.name, "so there are no bounds to clip its values to")
@@ -76,32 +79,35 @@ def describe_clips(clips: Mapping[str, Clip], names: Sequence[str]) -> Any:
 
 
 def clip_columns(measured: NoisySums, outside: Sequence[tuple[float, float]]) -> dict[str, Floats]:
-    """Return the columns of a frame that state the bounds that were found, and what share of rows is beyond."""
+    """Return the columns of a frame that state the bounds that were found, and the share of rows outside."""
     if not outside:
         return {}
     ends = np.array([[float(end) for end in _ends(column)] for column in measured.summed])
     shares = np.array([share for share, _ in outside])
-    groups = measured.tally.size
     parts = {"clip_low": ends[:, 0], "clip_high": ends[:, 1], "outside": shares}
-    return {name: np.tile(part, groups) for name, part in parts.items()}
+    return {name: np.tile(part, measured.tally.size) for name, part in parts.items()}
 
 
 def clip_facts(measured: NoisySums, outside: Sequence[tuple[float, float]]) -> dict[str, Any]:
     """Return what a receipt states of clipped values: bounds, and in words what this does to the answer."""
-    clipped = [column for column in measured.summed if column.lattice.clip is not None]
-    if not clipped:
+    columns = measured.summed
+    if all(column.lattice.clip is None for column in columns):
         return {}
-    names = [column.attribute.name for column in measured.summed]
+    names = [column.attribute.name for column in columns]
     shares = dict(zip(names, outside, strict=True)) if outside else {}
-    said = [_words(column, shares.get(column.attribute.name), named=len(names) > 1) for column in clipped]
+    said = [_words(column, shares.get(column.attribute.name)) for column in columns]
+    named = [f"{name}: {text}" for name, text in zip(names, said, strict=True)]
+    sides = [_sides(column) for column in columns]
     found: dict[str, Any] = {
-        "clip": "; ".join(said),
-        "clip_low": [str(_ends(column)[0]) for column in measured.summed],
-        "clip_high": [str(_ends(column)[1]) for column in measured.summed],
+        "clip": "; ".join(named) if len(names) > 1 else said[0],
+        "clip_low": [None if low is None else str(low) for low, _ in sides],
+        "clip_high": [None if high is None else str(high) for _, high in sides],
     }
     if outside:
-        found["outside_share"] = [share for share, _ in outside]
-        found["outside_std"] = [std for _, std in outside]
+        found |= {
+            "outside_share": [share for share, _ in outside],
+            "outside_std": [std for _, std in outside],
+        }
     return found
 
 
@@ -111,12 +117,26 @@ def _ends(column: SummedColumn) -> Clip:
     return column.bounds
 
 
-def _words(column: SummedColumn, share: tuple[float, float] | None, *, named: bool) -> str:
-    """Return what clipping does to the answer, in a sentence."""
-    low, high = (decimal(end) for end in _ends(column))
-    name = f"{column.attribute.name}: " * named
-    said = f"{name}values beyond {low} and {high} count as these, which may move the answer towards them"
+def _sides(column: SummedColumn) -> tuple[Fraction | None, Fraction | None]:
+    """Return what lower and what higher values count as; None where none are lower, or higher."""
+    lattice = column.lattice
+    all_values = replace(lattice, clip=None).ends
+    if lattice.clip is None or all_values is None:
+        return None, None
+    low, high = (lattice.origin + lattice.unit * end for end in lattice.clip)
+    return low if lattice.clip[0] > all_values[0] else None, high if lattice.clip[1] < all_values[1] else None
+
+
+def _words(column: SummedColumn, share: tuple[float, float] | None) -> str:
+    """Return what clipping does to the answer."""
+    low, high = (None if end is None else decimal(end) for end in _sides(column))
+    if low is None and high is None:
+        return "no value is clipped"
+    below, above = f"values below {low} count as {low}", f"values above {high} count as {high}"
+    parts = [*([below] if low is not None else []), *([above] if high is not None else [])]
+    way = "too large" if high is None else "too small" if low is None else "too large or too small"
+    said = f"{' and '.join(parts)}: the answer may be {way}, which std leaves out"
     if share is None:
-        return f"{said}; std leaves that out"
+        return said
     part, error = (digits(100 * each, 2) for each in share)
-    return f"{said}; about {part}% (+-{error}%) of rows lie outside; std leaves that out"
+    return f"{said}; about {part}% (+-{error}%) of rows are outside"

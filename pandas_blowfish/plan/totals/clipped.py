@@ -35,11 +35,11 @@ SHARE = Fraction(1, 4)  # of epsilon, for the counts that bounds are found by
 LATER = "what values are clipped to depends on noisy counts"
 PROOF = (
     "First rows are counted in {bins} bins: a neighbouring table moves one row along one edge of the policy, "
-    "which changes the counts of each column by at most {changes} in L1; with discrete Laplace noise of scale "
-    "{scales} they lose at most {first}. Then the values of each column are clipped to bounds that follow "
-    "from these noisy counts alone, and added up: whatever the bounds are, the noise is sized for them, so "
-    "that the sums lose at most {second}. Both together lose at most epsilon = {epsilon}. The sums, without "
-    "any clipping: "
+    "which changes the counts of each column by at most {changes} in L1; with discrete Laplace noise of "
+    "scale {scales} they lose at most {first}. Then the values of each column are clipped to bounds that "
+    "follow from these noisy counts alone, and added up. Whatever the bounds are, the noise is sized for "
+    "them, so that the sums lose at most {second}; both together lose at most epsilon = {epsilon}. Of the "
+    "sums, were no value clipped: "
 )
 
 
@@ -54,15 +54,15 @@ class ClippedTotals(InRounds):
         widest: The second round, were no value clipped.
         points: For each column where it could be clipped; None where that would change nothing.
         counts: The first round.
-        changes: The most that one edge changes the counts of each column, in L1.
+        moves: The most that one edge changes the counts of each column, in L1.
 
     Proof note:
         Requires: as `tally_sensitivity` and `NoisySums`; `Strategy` as its note says.
         Ensures:  privacy loss <= epsilon, whatever the first round measured.
         Because:  the first round's scales are changes times columns over its share of epsilon, so it loses
-                  that share; where no edge changes its counts it is exact, has no share and costs nothing. The
-                  second round is a `NoisySums` planned for the rest of epsilon on the clipped weights of cells,
-                  which depend on the noisy counts and on nothing else that is secret.
+                  that share; where no edge changes its counts it is exact, has no share and costs nothing.
+                  The second round is a `NoisySums` planned for the rest of epsilon on clipped weights of
+                  cells, which depend on the noisy counts and on nothing else that is secret.
         Checked:  tests/privacy/test_clipped_loss.py::test_rounds_lose_epsilon_whatever_was_counted,
                   tests/privacy/test_clipped_loss.py::test_the_kernel_finds_lies_in_either_round
     """
@@ -73,7 +73,7 @@ class ClippedTotals(InRounds):
     widest: NoisySums
     points: tuple[CutPoints | None, ...]
     counts: TailCounts
-    changes: tuple[Fraction, ...]
+    moves: tuple[Fraction, ...]
 
     name = "clipped"
 
@@ -154,14 +154,14 @@ class ClippedTotals(InRounds):
 
     @property
     def sensitivity(self) -> Fraction:
-        return sum(self.changes, self.widest.sensitivity)
+        return sum(self.moves, self.widest.sensitivity)
 
     @property
     def proof(self) -> str:
         first = self.epsilon - self.widest.epsilon
         said = {
             "bins": len(self.counts.scales),
-            "changes": ", ".join(map(str, self.changes)),
+            "changes": ", ".join(map(str, self.moves)),
             "scales": ", ".join(str(scale) for scale in self.counts.each_scale),
             "first": first,
             "second": self.widest.epsilon,

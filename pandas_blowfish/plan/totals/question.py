@@ -160,4 +160,4 @@ class Totals(Question):
         assert bounds is not None
         low, high = (min(max(end, clip[0]), clip[1]) for end in bounds)
         middle = self.verb == "mean" and not exact and origin == MIDDLE
-        return clip_lattice(found, low, high, centred=middle), (low, high)
+        return clip_lattice(found, *clip, (low, high) if middle else None), (low, high)

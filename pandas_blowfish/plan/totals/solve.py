@@ -255,7 +255,7 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
         spread = np.where(np.abs(sum_) >= int(far), np.inf, spread)  # how large it is was cut off
         answers[:, place], std[:, place], offsets[:, place] = found, spread, moved
         counts[:, place] = count if column.exact and count is not None else np.nan
-    parts = (part.ravel() for part in (std, offsets, counts))
+    parts = std.ravel(), offsets.ravel(), counts.ravel()
     return Estimated(answers.ravel(), answers.ravel(), None, *parts)
 
 
@@ -304,7 +304,7 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
-    if "clip" in receipt:
+    if any(end is not None for key in ("clip_low", "clip_high") for end in receipt.get(key, ())):
         raise FrameError(
             "values were clipped, and how far that moves these answers is not known",
             fix="take std for the noise alone; or ask without clip=.",

@@ -25,7 +25,10 @@ from pandas_blowfish.plan.tally import Binning, Tally
 from pandas_blowfish.policy.cells import Cells
 
 MAX_BINNED = 10**7  # cells of a column that are gathered into bins
-SURE, SURER = 30, 3  # tenths of a noise scale above which a bin holds rows: of the first, and more of each next
+SURE, SURER = (
+    30,
+    3,
+)  # tenths of a noise scale above which a bin holds rows: of the first, and more of each next
 Clip = tuple[Fraction, Fraction]  # what lower and higher values count as
 
 
@@ -147,16 +150,26 @@ class CutPoints:
         return min(
             ((i, j) for i in range(len(self.lower)) for j in range(len(self.upper))),
             key=lambda at: (
-                (sides[0][at[0]] + sides[1][at[1]]) ** 2 + noise.variance(self.clip_at(*at)),
+                (sides[0][at[0]] + sides[1][at[1]]) ** 2 + noise.variance(self._values(*at)),
                 at,
             ),
         )
 
     def clip_at(self, below: int, above: int) -> Clip:
-        """Return a lower and an upper bound in the column's own units."""
-        low, high = (
-            self.lattice.origin + self.lattice.unit * each for each in (self.lower[below], self.upper[above])
+        """Return two bounds in the column's own units; of the widest ones those of all its values."""
+        low, high = self._values(below, above)
+        ends = self.lattice.ends
+        assert ends is not None
+        least, greatest = (self.lattice.origin + self.lattice.unit * each for each in ends)
+        return (
+            least if below == len(self.lower) - 1 else low,
+            greatest if above == len(self.upper) - 1 else high,
         )
+
+    def _values(self, below: int, above: int) -> Clip:
+        """Return what two cut points stand for."""
+        ends = self.lower[below], self.upper[above]
+        low, high = (self.lattice.origin + self.lattice.unit * each for each in ends)
         return low, high
 
     def count_outside(self, noisy: Sequence[int], below: int, above: int) -> tuple[int, int]:
