@@ -91,7 +91,7 @@ class ClippedTotals(InRounds):
             return found
 
         widest = plan_sums(epsilon * (1 - SHARE))
-        points = tuple(_find_points(widest, number) for number in range(len(widest.summed)))
+        points = tuple(widest.cut_points(number) for number in range(len(widest.summed)))
         if not any(points):
             raise ArgumentError(
                 "clip", "closer bounds would not change the noise of this answer", fix="leave clip= out."
@@ -190,8 +190,9 @@ class ClippedTotals(InRounds):
         spent = (self.epsilon - self.widest.epsilon) / self.epsilon
         bins = len(self.counts.scales)
         said = f"{decimal(spent)} of epsilon counts rows in {bins} bins" if spent else f"{bins} exact counts"
+        read = self.widest.notes(query, rows_public=rows_public)
         return {
-            **self.widest.notes(query, rows_public=rows_public),
+            **{name: text for name, text in read.items() if name == "values"},
             "noise": f"{NOISE}, scale {self._largest_text()} at most, less where values are clipped",
             "clip": f"{said}, which bounds are chosen by; {BIAS}",
         }
@@ -208,13 +209,18 @@ class ClippedTotals(InRounds):
 
     def choose_bounds(self, values: Ints) -> list[tuple[int, int] | None]:
         """Return which bounds each column is clipped to, from the noisy counts."""
+        key, kept = values.tobytes(), self.__dict__.get("_chosen", {})
+        if key in kept:  # each round asks again
+            return list(kept[key])
         parts, scales = iter(self.counts.split_values(values)), iter(self.counts.each_scale)
-        return [
+        found = [
             None
             if points is None
             else points.choose(next(parts).tolist(), next(scales), _noise(self.widest, number))
             for number, points in enumerate(self.points)
         ]
+        self.__dict__["_chosen"] = {key: found}
+        return found
 
     def clip_totals(self, values: Ints) -> NoisySums:
         """Return the sums of values clipped as the noisy counts suggest."""
@@ -223,11 +229,12 @@ class ClippedTotals(InRounds):
             None if points is None or place is None else points.clip_at(*place)
             for points, place in zip(self.points, at, strict=True)
         )
-        kept = self.__dict__.setdefault("_clipped", {})
-        if clips not in kept:
-            asked = replace(self.question, clips=clips)
-            kept[clips] = asked.reread(self.policy, self.widest.epsilon, NoisySums.name, self.form)
-        found: NoisySums = kept[clips]
+        kept: dict[Any, NoisySums] = self.__dict__.get("_clipped", {})
+        if clips in kept:
+            return kept[clips]
+        asked = replace(self.question, clips=clips)
+        found = asked.reread(self.policy, self.widest.epsilon, NoisySums.name, self.form)
+        self.__dict__["_clipped"] = {clips: found}
         return found
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Estimated:
@@ -282,15 +289,6 @@ class ClippedQuestion(Question):
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         del strategy
         return ClippedTotals.build(self.inner, policy, epsilon, form)
-
-
-def _find_points(widest: NoisySums, number: int) -> CutPoints | None:
-    """Return where a column could be clipped; None where that cannot change its noise."""
-    column, peak = widest.summed[number], widest.moved.peaks[number]
-    if not peak or column.bounds is None or not widest.occupied.any():
-        return None
-    found = CutPoints.of(column.lattice, column.bounds, peak if column.exact else None)
-    return found if found.many else None
 
 
 def _noise(widest: NoisySums, number: int) -> Noise:

@@ -20,6 +20,7 @@ from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.tail_counts import CutPoints
 from pandas_blowfish.policy.attribute import Attribute
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.shape.solved import Solved
 
 SECRET = "; a sum has no interval: how many rows it is of is secret"
+ENOUGH = 1_000  # rows times epsilon from which on clipping may be worth trying
 PROOF = (
     "Sums of whole weights (each value less an origin, over a unit), and row counts where they are needed: a "
     "neighbouring table moves one row along one edge of the policy. Either the row keeps its group, and then "
@@ -184,9 +186,10 @@ class NoisySums(WeighedTotals):
         return found
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
-        """Return how far values are from what they are read as, where they are."""
+        """Return how far values are from what they are read as, and which bounds are wide."""
+        hint = hint_clip(self)
         if not any(self.rounding):
-            return {}
+            return hint
         far = {
             column.attribute.name: span_words(float(most))
             if column.attribute.kind == "datetime"
@@ -201,7 +204,7 @@ class NoisySums(WeighedTotals):
             noisy = [light for column, most, light in rows if most and not column.exact]
             secret = not rows_public and not all(noisy)
             said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
-        return {"values": said}
+        return {"values": said, **hint}
 
     def in_units(self) -> tuple[InUnits, ...]:
         """Return each column's sum in its own units, and a noisy count of rows besides."""
@@ -227,9 +230,38 @@ class NoisySums(WeighedTotals):
 
         return solve_sums(self, values, post, known)
 
+    def cut_points(self, number: int) -> CutPoints | None:
+        """Return where a column's values could be clipped; None where that cannot change its noise."""
+        column, peak = self.summed[number], self.moved.peaks[number]
+        if not peak or column.bounds is None or not self.occupied.any():
+            return None
+        found = CutPoints.of(column.lattice, column.bounds, peak if column.exact else None)
+        return found if found.many else None
+
     def _all_rows(self, column: SummedColumn) -> bool:
         """Return whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
+
+
+def hint_clip(sums: NoisySums) -> dict[str, str]:
+    """Return when clipping values may be worth trying: where noise follows bounds that lie far apart.
+
+    So many rows are needed that a first round, with its share of epsilon, can tell where they lie.
+    """
+    few = sums.rows is not None and sums.rows * sums.epsilon < ENOUGH
+    if few or sums.hidden or any(column.lattice.clip for column in sums.summed):
+        return {}
+    points = [
+        sums.cut_points(number)
+        for number, column in enumerate(sums.summed)
+        if column.attribute.kind in ("integer", "float")
+        and (not column.exact or sums.moved.peaks[number] >= column.lattice.span)  # not that of a threshold
+    ]
+    names = [each.lattice.attribute.name for each in points if each is not None and each.wide]
+    if not names:
+        return {}
+    said = "the noise follows the declared bounds: where most values are far from them"
+    return {"wide bounds": f'{", ".join(names)}: {said}, clip="auto" may be much less noisy'}
 
 
 def _times(value: float, unit: Fraction) -> float:

@@ -29,6 +29,7 @@ SURE, SURER = (
     30,
     3,
 )  # tenths of a noise scale above which a bin holds rows: of the first, and more of each next
+WIDE = 10  # cut points on one side beyond which bounds are far apart: a thousand steps
 Clip = tuple[Fraction, Fraction]  # what lower and higher values count as
 
 
@@ -102,6 +103,11 @@ class CutPoints:
         return cls(found, tuple(lower), tuple(upper))
 
     @property
+    def wide(self) -> bool:
+        """Return whether bounds lie so far apart that most values may be far from them."""
+        return max(len(self.lower), len(self.upper)) > WIDE
+
+    @property
     def many(self) -> bool:
         """Return whether there is any choice."""
         return len(self.lower) * len(self.upper) > 1
@@ -150,7 +156,7 @@ class CutPoints:
         return min(
             ((i, j) for i in range(len(self.lower)) for j in range(len(self.upper))),
             key=lambda at: (
-                (sides[0][at[0]] + sides[1][at[1]]) ** 2 + noise.variance(self._values(*at)),
+                (sides[0][at[0]] + sides[1][at[1]]) ** 2 + 4 * noise.variance(self._values(*at)),
                 at,
             ),
         )
@@ -206,11 +212,10 @@ class Noise:
         return 2 * (self.rate * changed * self.groups) ** 2
 
 
-def _lost(points: Sequence[int], counts: Sequence[int], place: int) -> Fraction:
-    """Return what the rows beyond a cut point weigh more than it, if each lies in the middle of its bin."""
-    ends = zip(points, points[1:], counts, strict=False)
-    parts = [many * abs(Fraction(near + far, 2) - points[place]) for near, far, many in ends]
-    return sum(parts[place:], Fraction(0))
+def _lost(points: Sequence[int], counts: Sequence[int], place: int) -> int:
+    """Return twice what the rows beyond a cut point weigh more than it, each in the middle of its bin."""
+    ends = zip(points[place:], points[place + 1 :], counts[place:], strict=False)
+    return sum(many * abs(near + far - 2 * points[place]) for near, far, many in ends if many)
 
 
 def _finest(found: Lattice) -> int:
