@@ -1,5 +1,6 @@
 """The audit of clipped sums and means: both rounds together lose at most epsilon on every edge."""
 
+import itertools
 import random
 from collections import OrderedDict
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.plan.totals import clipped
 from pandas_blowfish.plan.totals.clipped import ClippedTotals
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
+from pandas_blowfish.plan.worst_case import closure_graph
 from pandas_blowfish.policy.cells import Cells
 
 CHUNKS, EACH = 4, 150
@@ -127,6 +129,44 @@ def test_public_facts_are_paid_for(make_full_policy):
 
     assert plan.price.moved > 1
     assert max(losses) <= plan.cost == 1
+
+
+def pairs_of(plan):
+    """Return all pairs of cells that agree on the public columns, and with presence each with "absent"."""
+    domain, public = plan.domain, plan.policy.public_columns
+    cells = list(np.ndindex(*domain.shape))
+    seen = [i for i, name in enumerate(domain.columns) if name in public]
+    same = [
+        (a, b)
+        for a, b in itertools.combinations(range(len(cells)), 2)
+        if all(cells[a][i] == cells[b][i] for i in seen)
+    ]
+    gone = [(a, len(cells)) for a in range(len(cells))] if plan.policy.presence else []
+    return np.array([*same, *gone], dtype=np.int64).reshape(-1, 2)
+
+
+def test_later_facts_are_paid_for(make_full_policy, make_filter):
+    """What a charge states for facts recorded later is at least what any pair loses, whatever was counted."""
+    known = tight = 0
+
+    for number in range(250):
+        draw = random.Random(9_000_000 + number)
+        case = instance(draw, make_full_policy, make_filter)
+        if case is None:
+            continue
+        policy, plan, _ = case
+        later = plan.measurement.worst_case(closure_graph(policy, plan.domain)).loss
+        if later is None:
+            continue
+        for _ in range(3):
+            loss, _ = run(plan, pairs_of(plan), draw)
+
+            assert loss <= later
+            tight += loss > later / 2
+        known += 1
+
+    assert known > 30
+    assert tight > known
 
 
 def wide():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.totals.solve import Estimated
 
+MOST_TRIED = 500  # bounds that are tried to see what a fact recorded later costs
 SHARE = Fraction(1, 4)  # of epsilon, for the counts that bounds are found by
 LATER = "what values are clipped to depends on noisy counts"
 PROOF = (
@@ -178,8 +179,32 @@ class ClippedTotals(InRounds):
         del edges
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
-        del graph
-        return WorstCase(None, LATER)
+        """Return what both rounds lose at most over a graph that joins all cells with the same public values.
+
+        Proof note:
+            Requires: `graph` holds every edge that this was planned under.
+            Ensures:  no edge of it loses more, whatever the first round measured; None where an exact count
+                      or sum may change, or there are too many bounds to try.
+            Because:  counts lose their change over their scale. The scale of a total is at least the most
+                      that the policy's edges change it by, over the second round's epsilon: its own pattern
+                      is one that `Shifts.loss` is at least. So it loses epsilon times the wider change over
+                      that, which is tried for all bounds that the total can be clipped to.
+            Checked:  tests/privacy/test_clipped_loss.py::test_later_facts_are_paid_for
+        """
+        lost = Fraction(0)
+        for table, scale in zip(self.counts.tallies, self.counts.each_scale, strict=True):
+            change = tally_sensitivity(graph.project(table.domain.columns), table)
+            if change and not scale:
+                return WorstCase.or_exact(None)
+            lost += change / scale if change else 0
+        if sum(len(each.lower) * len(each.upper) for each in self.points if each is not None) > MOST_TRIED:
+            return WorstCase(None, LATER)
+        flow = int(tally_sensitivity(graph.project(self.question.tally.domain.columns), self.question.tally))
+        for ratio in _wider_ratios(self, graph, flow):
+            if ratio is None:
+                return WorstCase.or_exact(None)
+            lost += self.widest.epsilon * ratio
+        return WorstCase(lost)
 
     def in_units(self) -> tuple[InUnits, ...]:
         """Return each sum as it is where no value is clipped, with no error: that depends on the rows."""
@@ -224,7 +249,10 @@ class ClippedTotals(InRounds):
 
     def clip_totals(self, values: Ints) -> NoisySums:
         """Return the sums of values clipped as the noisy counts suggest."""
-        at = self.choose_bounds(values)
+        return self.clip_at(self.choose_bounds(values))
+
+    def clip_at(self, at: Sequence[tuple[int, int] | None]) -> NoisySums:
+        """Return the sums of values clipped at some cut points of each column; None clips nothing."""
         clips = tuple(
             None if points is None or place is None else points.clip_at(*place)
             for points, place in zip(self.points, at, strict=True)
@@ -289,6 +317,49 @@ class ClippedQuestion(Question):
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         del strategy
         return ClippedTotals.build(self.inner, policy, epsilon, form)
+
+
+def _wider_ratios(clipped: ClippedTotals, graph: RecordGraph, flow: int) -> Iterator[Fraction | None]:
+    """Yield for each total how often the change by the policy's edges is in that by those of a wider graph.
+
+    None where just the wider ones change it.
+    """
+    widest = clipped.widest
+    for number, points in enumerate(clipped.points):
+        ways = (
+            [None]
+            if points is None
+            else [(i, j) for i in range(len(points.lower)) for j in range(len(points.upper))]
+        )
+        nothing: list[tuple[int, int] | None] = [None] * len(clipped.points)
+        found = [clipped.clip_at([*nothing[:number], way, *nothing[number + 1 :]]) for way in ways]
+        yield from _largest([_wider_change(sums, number, graph, flow) for sums in found])
+    for number in range(len(clipped.points), len(widest.totals)):
+        total = widest.totals[number]
+        missing = isinstance(total, Total) and _can_move(total.lattice.attribute.name, graph)
+        yield from _largest([(max(flow, int(missing)), widest.moved.peaks[number])])
+
+
+def _largest(pairs: Sequence[tuple[int, int]]) -> Iterator[Fraction | None]:
+    """Yield the largest quotient of pairs; None where a change is not 0 over 0, nothing where all are 0."""
+    if any(change and not peak for change, peak in pairs):
+        yield None
+    yield max((Fraction(change, peak) for change, peak in pairs if change and peak), default=Fraction(0))
+
+
+def _wider_change(sums: NoisySums, number: int, graph: RecordGraph, flow: int) -> tuple[int, int]:
+    """Return a bound on what an edge of a wider graph changes a sum by, and what those of the policy do."""
+    column = sums.summed[number]
+    most = flow * column.lattice.largest
+    if _can_move(column.attribute.name, graph):
+        most = max(most, column.lattice.span, column.lattice.largest * column.attribute.nullable)
+    return most, sums.moved.peaks[number]
+
+
+def _can_move(column: str, graph: RecordGraph) -> bool:
+    """Return whether an edge changes a column's value."""
+    (block,) = graph.project([column]).blocks
+    return block.graph.edge_count > 0
 
 
 def _noise(widest: NoisySums, number: int) -> Noise:
