@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MOST_TRIED = 500  # bounds that are tried to see what a fact recorded later costs
 SHARE = Fraction(1, 4)  # of epsilon, for the counts that bounds are found by
+SPLIT = ("share", "origin")  # of the sums' form: how means by noisy counts are measured
 LATER = "what values are clipped to depends on noisy counts"
 PROOF = (
     "First rows are counted in {bins} bins: a neighbouring table moves one row along one edge of the policy, "
@@ -85,11 +86,12 @@ class ClippedTotals(InRounds):
         """Return the strategy for a question; `form` is that of the sums, where it was chosen before."""
 
         def plan_sums(rest: Fraction) -> NoisySums:
-            if form is not None:
-                return question.reread(policy, rest, NoisySums.name, form)
-            (found,) = question.candidates(policy, rest, NoisySums.name, every=False)
-            assert isinstance(found, NoisySums)
-            return found
+            how = form
+            if how is None:
+                (best,) = question.candidates(policy, rest, NoisySums.name, every=False)
+                how = best.form
+            own = {key: how[key] for key in SPLIT if key in how}  # each total with a noise of its own
+            return question.reread(policy, rest, NoisySums.name, own)
 
         widest = plan_sums(epsilon * (1 - SHARE))
         points = tuple(widest.cut_points(number) for number in range(len(widest.summed)))
