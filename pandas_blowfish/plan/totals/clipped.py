@@ -14,13 +14,14 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.markup import decimal
-from pandas_blowfish.plan.lattice import InUnits, Total
+from pandas_blowfish.plan.lattice import InUnits, Lattice, Total
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import InRounds, Question, Round, Strategy, rounds
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.question import Totals
+from pandas_blowfish.plan.totals.question import Totals, clip_column
+from pandas_blowfish.plan.totals.sensitivity import shifts
 from pandas_blowfish.plan.totals.sums import NoisySums
 from pandas_blowfish.plan.totals.tail_counts import CutPoints, Noise, TailCounts
 from pandas_blowfish.policy.domain import Domain
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.totals.solve import Estimated
 
-MOST_TRIED = 500  # bounds that are tried to see what a fact recorded later costs
+MOST_APART = 500  # bounds of a column that no filter, group or other column's secret depends on
+MOST_TRIED = 10**6  # bounds, or cells for each of them, that are tried to see what later facts cost
 SHARE = Fraction(1, 4)  # of epsilon, for the counts that bounds are found by
 SPLIT = ("share", "origin")  # of the sums' form: how means by noisy counts are measured
 LATER = "what values are clipped to depends on noisy counts"
@@ -199,7 +201,7 @@ class ClippedTotals(InRounds):
             if change and not scale:
                 return WorstCase.or_exact(None)
             lost += change / scale if change else 0
-        if sum(len(each.lower) * len(each.upper) for each in self.points if each is not None) > MOST_TRIED:
+        if _count_tried(self) > MOST_TRIED:
             return WorstCase(None, LATER)
         flow = int(tally_sensitivity(graph.project(self.question.tally.domain.columns), self.question.tally))
         for ratio in _wider_ratios(self, graph, flow):
@@ -251,10 +253,7 @@ class ClippedTotals(InRounds):
 
     def clip_totals(self, values: Ints) -> NoisySums:
         """Return the sums of values clipped as the noisy counts suggest."""
-        return self.clip_at(self.choose_bounds(values))
-
-    def clip_at(self, at: Sequence[tuple[int, int] | None]) -> NoisySums:
-        """Return the sums of values clipped at some cut points of each column; None clips nothing."""
+        at = self.choose_bounds(values)
         clips = tuple(
             None if points is None or place is None else points.clip_at(*place)
             for points, place in zip(self.points, at, strict=True)
@@ -266,6 +265,15 @@ class ClippedTotals(InRounds):
         found = asked.reread(self.policy, self.widest.epsilon, NoisySums.name, self.form)
         self.__dict__["_clipped"] = {clips: found}
         return found
+
+    def clip_lattice(self, number: int, below: int, above: int) -> Lattice:
+        """Return what a column's values weigh where they are clipped at two of its cut points."""
+        column, points = self.widest.summed[number], self.points[number]
+        assert points is not None
+        assert column.bounds is not None
+        centred = self.question.is_centred(column.exact, self.widest.split[1])
+        clip = points.clip_at(below, above)
+        return clip_column(column.lattice, column.bounds, clip, centred=centred)[0]
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Estimated:
         (_, noisy), (_, summed) = rounds(self, values)
@@ -321,6 +329,18 @@ class ClippedQuestion(Question):
         return ClippedTotals.build(self.inner, policy, epsilon, form)
 
 
+def _count_tried(clipped: ClippedTotals) -> int:
+    """Return how many bounds there are, times the cells that are gone through for each where these are."""
+    seen, many = set(clipped.question.tally.domain.columns), 0
+    for points in clipped.points:
+        if points is not None:
+            attribute = points.lattice.attribute
+            block = next(block for block in clipped.policy.secrets if attribute.name in block)
+            apart = len(block) == 1 and attribute.name not in seen
+            many += len(points.ways) * (MOST_TRIED // MOST_APART if apart else attribute.size)
+    return many
+
+
 def _wider_ratios(clipped: ClippedTotals, graph: RecordGraph, flow: int) -> Iterator[Fraction | None]:
     """Yield for each total how often the change by the policy's edges is in that by those of a wider graph.
 
@@ -328,34 +348,36 @@ def _wider_ratios(clipped: ClippedTotals, graph: RecordGraph, flow: int) -> Iter
     """
     widest = clipped.widest
     for number, points in enumerate(clipped.points):
-        ways = (
-            [None]
-            if points is None
-            else [(i, j) for i in range(len(points.lower)) for j in range(len(points.upper))]
-        )
-        nothing: list[tuple[int, int] | None] = [None] * len(clipped.points)
-        found = [clipped.clip_at([*nothing[:number], way, *nothing[number + 1 :]]) for way in ways]
-        yield from _largest([_wider_change(sums, number, graph, flow) for sums in found])
+        column = widest.summed[number]
+        if points is None:
+            pairs = [(_wider_change(column.lattice, graph, flow), widest.moved.peaks[number])]
+            yield _largest(pairs)
+            continue
+        lattices = [clipped.clip_lattice(number, *way) for way in points.ways]
+        peaks = [
+            shifts(clipped.policy, clipped.question.tally, [Total(clipped.question.tally, each)]).peaks[0]
+            for each in lattices
+        ]
+        yield _largest([(_wider_change(e, graph, flow), p) for e, p in zip(lattices, peaks, strict=True)])
     for number in range(len(clipped.points), len(widest.totals)):
         total = widest.totals[number]
         missing = isinstance(total, Total) and _can_move(total.lattice.attribute.name, graph)
-        yield from _largest([(max(flow, int(missing)), widest.moved.peaks[number])])
+        yield _largest([(max(flow, int(missing)), widest.moved.peaks[number])])
 
 
-def _largest(pairs: Sequence[tuple[int, int]]) -> Iterator[Fraction | None]:
-    """Yield the largest quotient of pairs; None where a change is not 0 over 0, nothing where all are 0."""
+def _largest(pairs: Sequence[tuple[int, int]]) -> Fraction | None:
+    """Return the largest quotient of pairs, 0 over 0 being 0; None where something is over 0."""
     if any(change and not peak for change, peak in pairs):
-        yield None
-    yield max((Fraction(change, peak) for change, peak in pairs if change and peak), default=Fraction(0))
+        return None
+    return max((Fraction(change, peak) for change, peak in pairs if change), default=Fraction(0))
 
 
-def _wider_change(sums: NoisySums, number: int, graph: RecordGraph, flow: int) -> tuple[int, int]:
-    """Return a bound on what an edge of a wider graph changes a sum by, and what those of the policy do."""
-    column = sums.summed[number]
-    most = flow * column.lattice.largest
-    if _can_move(column.attribute.name, graph):
-        most = max(most, column.lattice.span, column.lattice.largest * column.attribute.nullable)
-    return most, sums.moved.peaks[number]
+def _wider_change(found: Lattice, graph: RecordGraph, flow: int) -> int:
+    """Return a bound on what an edge of a wider graph changes a sum of these weights by."""
+    most = flow * found.largest
+    if _can_move(found.attribute.name, graph):
+        most = max(most, found.span, found.largest * found.attribute.nullable)
+    return most
 
 
 def _can_move(column: str, graph: RecordGraph) -> bool:

@@ -134,7 +134,9 @@ class Totals(Question):
         if not attribute.bounded:
             return lattice(attribute), None
         if clip := self._clip_of(attribute):
-            return self._clipped(policy, attribute, exact, origin, clip)
+            found, bounds = replace(self, clips=())._weights(policy, attribute, exact, origin)
+            assert bounds is not None
+            return clip_column(found, bounds, clip, centred=self.is_centred(exact, origin))
         seen = self.tally.domain.columns
         some = self.tally.find_passing(seen.index(attribute.name)) if attribute.name in seen else None
         ends = extremes(attribute, some)
@@ -146,18 +148,20 @@ class Totals(Question):
         centre = find_exits(policy, self.tally, attribute) if origin == EXITS else None
         return lattice(attribute, centre or ends), bounds
 
+    def is_centred(self, exact: bool, origin: str) -> bool:
+        """Return whether a sum is measured from the middle of the values that can be counted."""
+        return self.verb == "mean" and not exact and origin == MIDDLE
+
     def _clip_of(self, attribute: Attribute) -> tuple[Fraction, Fraction] | None:
         """Return what values of a column beyond count as; None where it is added up as it is."""
         if not self.clips:
             return None
         return self.clips[[each.name for each in self.attributes].index(attribute.name)]
 
-    def _clipped(
-        self, policy: Policy, attribute: Attribute, exact: bool, origin: str, clip: tuple[Fraction, Fraction]
-    ) -> tuple[Lattice, tuple[Fraction, Fraction] | None]:
-        """Return a column's lattice and bounds as `_weights` has them, with clipped values."""
-        found, bounds = replace(self, clips=())._weights(policy, attribute, exact, origin)
-        assert bounds is not None
-        low, high = (min(max(end, clip[0]), clip[1]) for end in bounds)
-        middle = self.verb == "mean" and not exact and origin == MIDDLE
-        return clip_lattice(found, *clip, (low, high) if middle else None), (low, high)
+
+def clip_column(
+    found: Lattice, bounds: tuple[Fraction, Fraction], clip: tuple[Fraction, Fraction], *, centred: bool
+) -> tuple[Lattice, tuple[Fraction, Fraction]]:
+    """Return a column's weights, and the bounds of the values that can be counted, with values clipped."""
+    low, high = (min(max(end, clip[0]), clip[1]) for end in bounds)
+    return clip_lattice(found, *clip, (low, high) if centred else None), (low, high)

@@ -108,6 +108,11 @@ class CutPoints:
         return max(len(self.lower), len(self.upper)) > WIDE
 
     @property
+    def ways(self) -> list[tuple[int, int]]:
+        """Return all pairs of a lower and an upper bound, by their places."""
+        return [(below, above) for below in range(len(self.lower)) for above in range(len(self.upper))]
+
+    @property
     def many(self) -> bool:
         """Return whether there is any choice."""
         return len(self.lower) * len(self.upper) > 1
@@ -154,7 +159,7 @@ class CutPoints:
             ]
             sides.append([_lost(points, kept, place) for place in range(len(points))])
         return min(
-            ((i, j) for i in range(len(self.lower)) for j in range(len(self.upper))),
+            self.ways,
             key=lambda at: (
                 (sides[0][at[0]] + sides[1][at[1]]) ** 2 + 4 * noise.variance(self._values(*at)),
                 at,
