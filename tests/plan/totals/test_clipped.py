@@ -164,5 +164,5 @@ def test_there_is_no_matrix_and_no_epsilon_for_an_error():
 
     with pytest.raises(ArgumentError, match="no matrix"):
         plan.matrix()
-    with pytest.raises(ArgumentError):
+    with pytest.raises(ArgumentError, match="depends on the rows"):
         plan.epsilon_for(rmse=10)
