@@ -16,6 +16,8 @@ import pandas_blowfish as bf
 from pandas_blowfish.count import weigh
 from pandas_blowfish.errors import ArgumentError, UnsoundPlanError
 from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.lattice import representative
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.protocol import rounds
 from pandas_blowfish.plan.totals import clipped
 from pandas_blowfish.plan.totals.clipped import ClippedTotals
@@ -27,7 +29,18 @@ CHUNKS, EACH = 4, 150
 HUGE = 2**61
 
 
-def instance(draw, make_full_policy, make_filter):
+def random_clip(draw, policy, asked):
+    """Return bounds that someone may state, by column."""
+    clips = {}
+    for name in draw.sample(asked, draw.randint(1, len(asked))):
+        attribute = policy.domain[name]
+        ends = [representative(attribute, cell) for cell in (0, attribute.cells - 1)]
+        some = sorted(ends[0] + (ends[1] - ends[0]) * Fraction(draw.randint(0, 12), 12) for _ in range(2))
+        clips[name] = (draw.choice([None, some[0]]), draw.choice([None, some[1]]))
+    return clips
+
+
+def instance(draw, make_full_policy, make_filter, *, stated=False):
     """Return a random policy and the plan of a clipped sum or mean on it; None where nothing is to clip."""
     columns = draw.randint(1, 3)
     policy = make_full_policy(draw, columns, 7 if columns == 1 else 4 if columns == 2 else 3)
@@ -43,8 +56,9 @@ def instance(draw, make_full_policy, make_filter):
         scope = scope.groupby(draw.sample(rest, draw.randint(1, len(rest))))
     epsilon = Fraction(draw.randint(1, 9), draw.randint(1, 20))
     verb = draw.choice(["sum", "mean"])
+    clip = random_clip(draw, policy, asked) if stated else "auto"
     try:
-        return policy, getattr(scope, verb)(asked, epsilon=epsilon, clip="auto"), epsilon
+        return policy, getattr(scope, verb)(asked, epsilon=epsilon, clip=clip), epsilon
     except ArgumentError:  # exact, or as noisy whatever the bounds are
         return None
 
@@ -114,6 +128,28 @@ def test_rounds_lose_epsilon_whatever_was_counted(chunk, make_full_policy, make_
     assert found > EACH / 4
     assert clipping > found / 3
     assert tight > found / 10
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_stated_bounds_lose_epsilon(chunk, make_full_policy, make_filter):
+    """Whatever bounds are stated, no edge loses more; the loss is what the plan states, and often epsilon."""
+    found = tight = 0
+
+    for number in range(EACH):
+        draw = random.Random(9_500_000 + chunk * EACH + number)
+        case = instance(draw, make_full_policy, make_filter, stated=True)
+        if case is None:
+            continue
+        policy, plan, epsilon = case
+        edges = definition_edges(policy, plan.domain.columns)
+        loss = edge_loss(plan.matrix(), list(plan.scales), edges).value
+
+        assert loss == plan.privacy_loss() <= plan.cost <= epsilon
+        found += plan.cost > 0
+        tight += plan.cost > 0 and loss == epsilon
+
+    assert found > EACH / 4
+    assert tight > found / 2
 
 
 def test_public_facts_are_paid_for(make_full_policy):
