@@ -140,7 +140,7 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
     if "lattice" in shown:
         text = f"{strategy}: discrete Laplace noise of scale {shown['scale']}"
         return f"{text}, for a sensitivity of {shown['sensitivity']} ({shown['lattice']})"
-    steps = ", both in steps of what is added up" if strategy == "total" else ""
+    steps = ", both in steps of what is added up" if strategy in ("total", "clipped") else ""
     return (
         f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
         f"for a sensitivity of {number_text(sensitivity)}{steps}"
