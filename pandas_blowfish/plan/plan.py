@@ -173,9 +173,9 @@ class Plan:
 
         Examples:
             >>> import pandas_blowfish as bf
-            >>> plan = bf.datasets.patients_policy().plan.cumhist("age")
+            >>> plan = bf.datasets.patients_policy().plan.hist("age", strategy="identity")
             >>> round(plan.bound, 1), round(plan.mse, 1)
-            (6.6, 19.8)
+            (3.5, 7.8)
         """
         return self._bound(MAX_BINS)
 

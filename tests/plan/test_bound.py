@@ -253,7 +253,7 @@ def test_untouched_facts_change_nothing():
 def test_words():
     """A plan shows how far from the best possible it may be, rounded up."""
     policy = bf.datasets.patients_policy()
-    near, far = policy.plan.where("age >= 18").count(), policy.plan.hist("age")
+    near, far = policy.plan.where("age >= 18").count(), policy.plan.hist("age", strategy="identity")
     times = (far.mse / far.bound) ** 0.5
 
     assert near.facts()["compared"] == "the best possible, within 1%"
