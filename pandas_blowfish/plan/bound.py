@@ -14,6 +14,7 @@ import numpy as np
 
 from pandas_blowfish.errors import BlowfishError
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.linear.sensitivity import joined_in_column
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.records import RecordGraph, block_moves
@@ -22,6 +23,7 @@ from pandas_blowfish.policy.policy import Policy
 MAX_BINS = 1_024  # counts that a bound is computed for
 QUICK = 128  # counts for which that takes no time to speak of
 EACH = 4_000  # edges per count that are gone through one by one
+CELLS = 20_000  # cells per count that are looked at
 STEPS = 16  # by which weights of edges are improved
 ENOUGH = 1e-3  # share of the bound that a step must gain
 POWER = 4  # weights times the change of an edge to this power are better ones; 2 is sure and slower
@@ -55,21 +57,28 @@ def forced_by_edges(policy: Policy, tally: Tally, gram: Callable[[], Floats], mo
 
 def _joined(graph: RecordGraph, tally: Tally, most: int) -> Ints | None:
     """Return the counts that edges join, once each, the number after the last for none; None: too many."""
-    many = tally.size
+    many, sizes = tally.size, graph.shape
+    if len(sizes) == 1 and sizes[0] <= CELLS * most:
+        bins = np.where((labels := tally.labels()) < 0, many, labels)
+        found = joined_in_column(graph.blocks[0].graph, bins, many)
+        if found is not None:
+            away = np.column_stack([bins, np.full(len(bins), many)])[: len(bins) * graph.presence]
+            return _distinct(np.concatenate([found, away]), many)
     if max(graph.edge_count, tally.domain.size) <= EACH * most:
         bins = np.append(tally.labels(), -1)  # the last is "absent"
         ends = bins[graph.edges()]
-    else:
-        marks = zip(tally.marks, tally.sieve.classes, strict=True)
-        pairs = [np.unique(np.column_stack(each), axis=0, return_inverse=True) for each in marks]
-        if math.prod(len(found) for found, _ in pairs) > 2 * most:
-            return None
-        classes = dict(zip(tally.domain.columns, (number.reshape(-1) for _, number in pairs), strict=True))
-        moves = block_moves(graph.blocks, classes, classes)
-        bins = _bins(tally, moves.columns, [found for found, _ in pairs])
-        ends = bins[np.argwhere(moves.within(graph.limit))]
-        if graph.presence:
-            ends = np.concatenate([ends, np.column_stack([bins, np.full(len(bins), -1)])])
+        return _distinct(np.where(ends < 0, many, ends), many)
+    marks = zip(tally.marks, tally.sieve.classes, strict=True)
+    pairs = [np.unique(np.column_stack(each), axis=0, return_inverse=True) for each in marks]
+    combined = math.prod(len(found) for found, _ in pairs)
+    if combined > 2 * most or combined * max(sizes, default=1) > CELLS * most:
+        return None
+    classes = dict(zip(tally.domain.columns, (number.reshape(-1) for _, number in pairs), strict=True))
+    moves = block_moves(graph.blocks, classes, classes)
+    bins = _bins(tally, moves.columns, [found for found, _ in pairs])
+    ends = bins[np.argwhere(moves.within(graph.limit))]
+    away = np.column_stack([bins, np.full(len(bins), -1)])[: len(bins) * graph.presence]
+    ends = np.concatenate([ends, away])
     return _distinct(np.where(ends < 0, many, ends), many)
 
 

@@ -168,23 +168,28 @@ def test_sums_match_their_cells():
 
 
 def test_classes_join_what_edges_join(make_full_policy, make_filter, make_bins, monkeypatch):
-    """Edges gone through one by one, and classes of cells that they join, are the same pairs of counts."""
+    """Edges gone through one by one, runs of a column, and classes of cells join the same counts."""
     draw, tried = random.Random(8), 0
-    for _ in range(150):
+    for _ in range(120):
         policy = make_full_policy(draw, draw.randint(1, 3), 4)
         name = policy.domain.columns[0]
         planner = policy.plan.where(make_filter(draw, policy.domain)) if draw.random() < 0.7 else policy.plan
         counted = planner.hist(name, bins=make_bins(draw, policy.domain[name])).asked[0].tally
         graph = policy.graph.project(counted.domain.columns)
-        monkeypatch.setattr(bound, "EACH", 4_000)
-        slow = bound._joined(graph, counted, 1_000)
-        monkeypatch.setattr(bound, "EACH", 0)
-        fast = bound._joined(graph, counted, 1_000)
-        tried += len(slow) > 0
+        found = []
+        for edges, cells in ((4_000, 0), (0, 20_000)):  # of 0 there are always more
+            monkeypatch.setattr(bound, "EACH", edges)
+            monkeypatch.setattr(bound, "CELLS", cells)
+            found.append(bound._joined(graph, counted, 1_000))
+        monkeypatch.setattr(bound, "joined_in_column", lambda *_: None)
+        found.append(bound._joined(graph, counted, 1_000))
+        monkeypatch.undo()
+        tried += len(found[0]) > 0
 
-        assert np.array_equal(slow, fast)
+        assert np.array_equal(found[0], found[1])
+        assert np.array_equal(found[0], found[2])
 
-    assert tried > 50
+    assert tried > 40
 
 
 def test_more_epsilon_less_error():
