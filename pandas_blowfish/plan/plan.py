@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from pandas_blowfish import markup
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.number import epsilon_of
-from pandas_blowfish.plan.bound import MAX_BINS, QUICK
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.lattice import InUnits
+from pandas_blowfish.plan.linear.bound import MAX_BINS, QUICK
 from pandas_blowfish.plan.price import Price, describe_missing
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.query_rows import find_seen

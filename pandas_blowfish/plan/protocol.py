@@ -77,7 +77,7 @@ class Question(ABC):
         """Return what single edges force on the answers, whatever is measured; NaN where that is not known.
 
         The expected squared errors of all answers add up to this, in units of the variance of noise at scale
-        1 / epsilon, or to more (`plan/bound.py`).
+        1 / epsilon, or to more (`plan/linear/bound.py`).
 
         Args:
             policy: The promise.

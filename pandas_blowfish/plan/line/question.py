@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
@@ -23,6 +22,7 @@ from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts

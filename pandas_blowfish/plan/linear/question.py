@@ -13,7 +13,6 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.bound import forced_by_edges
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
@@ -28,6 +27,7 @@ from pandas_blowfish.plan.linear.atom_rows import (
     unpack_rows,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
+from pandas_blowfish.plan.linear.bound import forced_by_edges
 from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven

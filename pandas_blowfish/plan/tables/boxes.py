@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.line.layouts import branchings
+from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.bound import forced_by_edges
+from pandas_blowfish.plan.linear.bound import forced_by_edges
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity

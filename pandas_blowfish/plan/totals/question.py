@@ -60,7 +60,7 @@ class Totals(Question):
                       of the column, up or down, and where all columns may move at once each by its own, with
                       any signs: of these steps w_s, all 2^k as likely, the mean of w_s w_s' is diagonal, and
                       the bound of `least_error` the square of the sum of steps; else the sum of squares.
-            Checked:  tests/plan/test_bound.py::test_sums_match_their_cells
+            Checked:  tests/plan/linear/test_bound.py::test_sums_match_their_cells
         """
         del most
         blocks = [next(block for block in policy.secrets if each.name in block) for each in self.attributes]

@@ -12,8 +12,7 @@ from scipy.sparse import coo_array
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.plan import bound
-from pandas_blowfish.plan.linear import optimise
+from pandas_blowfish.plan.linear import bound, optimise
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 

@@ -154,8 +154,8 @@ def least_error(gram: Floats, pairs: Ints) -> float:
                   sum E(v_e.z)^2 >= sum (v_e.w_e)^2 variance(1 / epsilon). For any weights l_e >= 0 and
                   M = sum l_e w_e w_e' that holds for v_e = sqrt(l_e) M^(-1/2) w_e. Weights decide how close
                   the bound is, not whether it is one.
-        Checked:  tests/plan/test_bound.py::test_no_noise_on_a_lattice_is_better,
-                  tests/plan/test_bound.py::test_no_candidate_is_better
+        Checked:  tests/plan/linear/test_bound.py::test_no_noise_on_a_lattice_is_better,
+                  tests/plan/linear/test_bound.py::test_no_candidate_is_better
     """
     _, first, of_bin = np.unique(gram, axis=0, return_index=True, return_inverse=True)
     gram = gram[np.ix_(first, first)]  # counts that all answers weigh alike are one
