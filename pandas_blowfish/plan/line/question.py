@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.axis import LineGraph, joins_next_but_one, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
@@ -179,8 +179,11 @@ class Spans(Question):
                 yield plain
                 if not auto or plain.sensitivity == 0:
                     return
+        graph = policy.graph.project(self.columns)
+        if cells and auto and not every and self.size > VERY_LONG and joins_next_but_one(graph, self.tally):
+            return  # two prefix sums of scale 2 / epsilon or more are surely worse than a count
         asked = self.compact()
-        axis = line(policy.graph.project(asked.columns), asked.tally)
+        axis = line(graph, asked.tally)
         wanted = [
             each
             for each in STRATEGIES
