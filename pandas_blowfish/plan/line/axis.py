@@ -148,6 +148,24 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
     )
 
 
+def joins_next_but_one(graph: RecordGraph, tally: Tally) -> bool:
+    """Return whether a tally counts a whole column, of which edges join each cell to the one two further on.
+
+    Examples:
+        >>> from pandas_blowfish.policy.policy import Policy
+        >>> from pandas_blowfish.policy.domain import Domain, integers
+        >>> policy = Policy(Domain((integers("x", 0, 9),)))
+        >>> joins_next_but_one(policy.graph, policy.plan.hist("x").asked[0].tally)
+        True
+    """
+    binning, own = tally.binnings[0], graph.blocks[0].graph
+    if len(tally.binnings) > 1 or binning.labels is not None or tally.condition is not None or graph.presence:
+        return False
+    if isinstance(own, Cliques):
+        return own.size > 2 and not own.components.any()
+    return isinstance(own, Ball) and own.in_order and own.reaches(2)
+
+
 def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:
     """Return the line of a whole column under a threshold, or all joined; None if something else is asked."""
     whole = tally.binnings[0].labels is None and tally.condition is None and tally.shape[0] == graph.size

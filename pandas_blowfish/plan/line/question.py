@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.plan.line.axis import LineGraph, joins_next_but_one, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
@@ -22,6 +22,7 @@ from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
@@ -152,6 +153,14 @@ class Spans(Question):
     def price(self, policy: Policy) -> Price:
         return price_of(policy, self.columns, self.compact().tally)
 
+    def forced_error(self, policy: Policy, most: int) -> float:
+        return forced_by_edges(policy, self.tally, self._gram, most)
+
+    def _gram(self) -> Floats:
+        """Return for each two atoms how many answers count both; those of two lines share none."""
+        each = count_both([self.ends[0]], [self.ends[1]], [self.tally.shape[self.axis]])
+        return np.asarray(np.kron(np.eye(self.groups), each), dtype=np.float64)
+
     def why_not(self, strategy: str) -> str:
         return WHY_NOT.get(strategy, super().why_not(strategy))
 
@@ -170,8 +179,11 @@ class Spans(Question):
                 yield plain
                 if not auto or plain.sensitivity == 0:
                     return
+        graph = policy.graph.project(self.columns)
+        if cells and auto and not every and self.size > VERY_LONG and joins_next_but_one(graph, self.tally):
+            return  # two prefix sums of scale 2 / epsilon or more are surely worse than a count
         asked = self.compact()
-        axis = line(policy.graph.project(asked.columns), asked.tally)
+        axis = line(graph, asked.tally)
         wanted = [
             each
             for each in STRATEGIES

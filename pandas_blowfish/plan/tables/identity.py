@@ -109,7 +109,10 @@ class Identity(OneTable):
     @property
     def mse(self) -> float:
         """Return the mean variance of the answers."""
-        return float(self.variances.mean())
+        if not self.scale or not self.tally.size:
+            return 0.0
+        noisy = self.tally.size - int(self.parts.alone.sum()) - self.parts.totals  # one less for each total
+        return variance(self.scale) * noisy / self.tally.size
 
     def apply(self, counts: Ints) -> Ints:
         """Return the exact value of every measured row, from the bins' counts."""
