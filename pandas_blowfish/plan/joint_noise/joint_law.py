@@ -36,7 +36,7 @@ def joint_variances(joint: Joint, scale: Fraction) -> Floats:
         >>> joint_variances(clique([0, 1, 2]), Fraction(1)).round(2).tolist()
         [3.16, 3.16, 3.16]
         >>> joint_variances(box([0, 1], [1, 10]), Fraction(1)).round(1).tolist()
-        [4.5, 357.1]
+        [4.5, 368.6]
 
     Proof note:
         Requires: `numerator`.
@@ -132,7 +132,7 @@ def joint_reach(joint: Joint, scale: Fraction, row: int, level: Any) -> int:
         >>> joint_reach(clique([0, 1, 2]), Fraction(1), 0, 0.95)
         4
         >>> joint_reach(box([3, 4], [2, 5]), Fraction(1), 3, 0.5)
-        4
+        3
     """
     for number, block in enumerate(joint.blocks):
         if row in (rows := block.rows.tolist()):

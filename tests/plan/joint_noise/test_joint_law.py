@@ -102,9 +102,8 @@ def test_noise_of_one_row_is_discrete_laplace():
         for joint in (box([0], [1]), clique([0, 1])):
             assert joint_variances(joint, scale)[0] == pytest.approx(variance(scale), rel=1e-9)
         for level in ("0.5", "0.95", "0.9999"):
-            assert joint_reach(clique([0, 1]), scale, 1, level) == pytest.approx(
-                reach(scale, level), rel=1e-7
-            )
+            exactly = reach(scale, level)
+            assert joint_reach(clique([0, 1]), scale, 1, level) == pytest.approx(exactly, rel=1e-7)
             far = joint_reach(box([0], [1]), scale, 0, level)
             assert exactly <= far <= 1.01 * exactly + 1
 
