@@ -24,7 +24,7 @@ from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.lattice import InUnits
 from pandas_blowfish.plan.linear.bound import MAX_BINS, QUICK
 from pandas_blowfish.plan.price import Price, describe_missing
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, law_of
 from pandas_blowfish.plan.query_rows import find_seen
 from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.policy.domain import Domain
@@ -308,7 +308,7 @@ class Plan:
             "strategy": self.strategy,
             "costs": f"epsilon {markup.decimal(self.cost)}" if noisy else f"nothing: {self._why_free()}",
             "sensitivity": self._own("sensitivity") or markup.decimal(self.sensitivity),
-            "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
+            "noise": f"{law_of(self.measurement)}, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             **({"compared": words} if (words := self._compared()) else {}),
             "exact, costs nothing": self._free(),

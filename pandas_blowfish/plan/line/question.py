@@ -162,7 +162,7 @@ class Spans(Question):
         return np.asarray(np.kron(np.eye(self.groups), each), dtype=np.float64)
 
     def why_not(self, strategy: str) -> str:
-        return WHY_NOT.get(strategy, super().why_not(strategy))
+        return WHY_NOT.get(strategy, self.counts.why_not(strategy))
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
