@@ -79,15 +79,20 @@ def draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
 
     Proof note:
         Requires: `moved` as `shifts` or `product_shifts` has it; no total is in two boxes.
-        Ensures:  no edge changes rows of more draws, and of other totals, at the same time, than the result
-                  allows: its loss, for what a draw loses by one change of the longest edge, bounds the edge's.
+        Ensures:  an edge whose changes are one step of each draw loses at most the result's loss, whatever a
+                  draw, and a change by 1 of each other total, loses.
         Because:  a move of some blocks stays in one group, and changes the draw of that group alone, if one
-                  of these blocks changes any total of the box: what several blocks change is one draw, however
-                  many move. An edge that changes two groups changes two draws, or the one of all groups.
+                  of these blocks changes any total of the box: what several blocks change is one draw,
+                  however many move. An edge that changes two groups changes two draws, or the one of all.
         Checked:  tests/plan/totals/test_boxes.py::test_no_edge_changes_more_draws
     """
-    if not boxes:
-        return moved
+    kept, key = moved.__dict__.setdefault("_kept", {}), tuple((each.totals, each.wide) for each in boxes)
+    if key not in kept:
+        kept[key] = _draw_together(moved, boxes) if boxes else moved
+    return kept[key]  # type: ignore[no-any-return]
+
+
+def _draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
     blocks = tuple(_draws(block, [1] * len(block), boxes) for block in moved.blocks)
     flows = [_draws([flow], [many], boxes)[0] for flow, many in zip(moved.flows, moved.groups, strict=True)]
     shared = list(moved.shared or (0,) * len(moved.ends))
@@ -139,10 +144,14 @@ def offer_boxes(
 
 def cut_finely(box: Box, rows: Sequence[int], scale: Fraction, groups: int) -> Box:
     """Return a box with the steps of least error, where one step for the longest edge has a scale."""
+    if not scale:
+        return box
     limit = min(FINE / scale, Fraction(MAX_STEPS)).__floor__()
     most = math.gcd(*(rows[number] for number in box.totals))
     tried = {1, *(1 << power for power in range(limit.bit_length()))}
     tried |= {steps for steps in range(2, limit + 1) if most % steps == 0}
+    if tried == {1}:
+        return box
     found = [Box(box.totals, box.wide, steps) for steps in sorted(tried)]
 
     def error(each: Box) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from pandas_blowfish.plan.joint_noise import Joint, box, numerator
-from pandas_blowfish.plan.scales import SURE, reach, variance
+from pandas_blowfish.plan.scales import FARTHEST, SURE, reach, variance
 
 Counted = tuple[tuple[int, int], ...]  # reaches of the rows of a box, and how many have each
 
@@ -73,8 +74,8 @@ class Law:
     def limit(self) -> Fraction:
         """Return what the noise stays within with a probability above 1 - exp(-60).
 
-        The radius of a box of d rows is a sum of d + 1 geometric numbers of this scale and of one up to d; a
-        sum of d + 1 exponential ones exceeds 2 (d + 1) + 128 with a probability below exp(-100) for d < 1,000.
+        The radius of a box of d rows is one of up to d and d + 1 geometric ones of this scale; a sum of d + 1
+        exponential ones exceeds 2 (d + 1) + 128 with a probability below exp(-100), if d is below 1,000.
         """
         if not self.reach:
             return 64 * self.scale
@@ -82,32 +83,45 @@ class Law:
         return self.reach * (2 * many + 1 + self.scale * (2 * (many + 1) + 128))
 
     @property
-    def text(self) -> str | None:
-        """Return what a receipt states besides the scale; None for noise of its own."""
+    def is_drawable(self) -> bool:
+        """Return whether the kernel draws it, if it is drawn together with others."""
         if not self.reach:
-            return None
-        return " ".join([str(self.reach), *(f"{far}*{often}" for far, often in self.counted)])
-
-    @classmethod
-    def read(cls, scale: Any, text: str | None) -> Law:
-        """Return the law that a receipt states.
-
-        Examples:
-            >>> law = Law(Fraction(3, 2), 5, ((5, 2), (9, 1)))
-            >>> Law.read("3/2", law.text) == law
-            True
-        """
-        if text is None:
-            return cls(Fraction(scale))
-        own, *rest = text.split()
-        pairs = (part.split("*") for part in rest)
-        return cls(Fraction(scale), int(own), tuple((int(far), int(often)) for far, often in pairs))
+            return True
+        many, widest = sum(often for _, often in self.counted), max(far for far, _ in self.counted)
+        return (self.scale + 1) * (many + 1) * widest <= FARTHEST
 
     @property
     def joint(self) -> Joint:
         """Return the box, its rows by rising reach."""
         reaches = [far for far, often in self.counted for _ in range(often)]
         return box(range(len(reaches)), reaches)
+
+
+def state_laws(laws: Sequence[Law]) -> tuple[list[str], list[str | None]]:
+    """Return what a receipt states besides scales: the reaches of boxes, and of each law its box and reach.
+
+    Noise of its own has none. Boxes of equal reaches are stated once.
+
+    Examples:
+        >>> found = state_laws([Law(Fraction(3), 5, ((5, 2), (9, 1))), Law(Fraction(2))])
+        >>> found
+        (['5*2 9*1'], ['0 5', None])
+        >>> read_law("3", found[1][0], found[0])
+        Law(scale=Fraction(3, 1), reach=5, counted=((5, 2), (9, 1)))
+    """
+    texts = [" ".join(f"{far}*{many}" for far, many in each.counted) for each in laws]
+    boxes = list(dict.fromkeys(text for text in texts if text))
+    own = zip(texts, laws, strict=True)
+    return boxes, [f"{boxes.index(text)} {each.reach}" if text else None for text, each in own]
+
+
+def read_law(scale: Any, text: str | None, boxes: Sequence[str]) -> Law:
+    """Return the law that a receipt states: the scale, which box and reach, the reaches of all boxes."""
+    if text is None:
+        return Law(Fraction(scale))
+    number, own = map(int, text.split())
+    pairs = (part.split("*") for part in boxes[number].split())
+    return Law(Fraction(scale), own, tuple((int(far), int(many)) for far, many in pairs))
 
 
 @lru_cache(maxsize=4096)
@@ -149,3 +163,25 @@ def _moments(counted: Counted, scale: Fraction) -> tuple[float, float, float, fl
         three + 3 * two * mean + mean**3,
         four + 4 * three * mean + 6 * two * mean**2 + mean**4,
     )
+
+
+@lru_cache(maxsize=4096)
+def _within(law: Law, level: Fraction) -> int:
+    import numpy as np
+
+    many = sum(often for _, often in law.counted)
+    top = int((many + 60 + 12 * many**0.5) * float(law.scale)) + many + 10
+    r = np.unique(np.linspace(0, top, 2_000_000).astype(np.int64)) if top > 2_000_000 else np.arange(top)
+    logs = -r / float(law.scale)
+    for far, often in law.counted:
+        logs += often * np.log(2.0 * far * r + 1)
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    low, high = 0, law.reach * top
+    while low < high:
+        t = (low + high) // 2
+        if (p * np.minimum(1, (2 * t + 1) / (2.0 * law.reach * r + 1))).sum() >= float(level):
+            high = t
+        else:
+            low = t + 1
+    return low

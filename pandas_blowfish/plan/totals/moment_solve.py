@@ -15,7 +15,7 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.solved import Solved
-from pandas_blowfish.plan.totals.law import Law
+from pandas_blowfish.plan.totals.law import Law, read_law, state_laws
 from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
 
@@ -36,6 +36,7 @@ def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
     """Return what answers and their intervals are read by, as plain data."""
     halves: list[str] = []
     lows: list[str] = []
+    boxes, own_boxes = state_laws(measurement.laws)
     for own, (low, high) in zip(measurement.lattices, measurement.bounds, strict=True):
         most = measurement.rounding[len(halves)]
         least, greatest = (own.origin + own.unit * end for end in (low, high))
@@ -53,7 +54,7 @@ def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
         "halves": halves,
         "lows": lows,
         "scales": [str(scale) for scale in measurement.total_scales],
-        **({"boxes": [law.text for law in measurement.laws]} if measurement.boxes else {}),
+        **({"box_reaches": boxes, "boxes": own_boxes} if boxes else {}),
         "pairs": [[*p.columns, p.count, *p.sums, *p.squares, p.product] for p in measurement.pairs],
     }
 
@@ -99,7 +100,8 @@ class MomentReader:
 
     def _law(self, number: int) -> Law:
         boxes = self.stated.get("boxes")  # receipts without are of independent noise
-        return Law.read(self.stated["scales"][number], boxes[number] if boxes else None)
+        own = boxes[number] if boxes else None
+        return read_law(self.stated["scales"][number], own, self.stated.get("box_reaches", ()))
 
     def _noise(self, number: int) -> float:
         return self._law(number).variance if number >= 0 else 0.0
@@ -201,12 +203,12 @@ class MomentReader:
             Requires: the noisy totals and their scales.
             Ensures:  P(low <= true answer <= high) >= level, where it has more rows than `ddof`.
             Because:  each of k noisy totals lies within its noise's reach at 1 - (1 - level) / k, so all do
-                      at `level`, drawn together or not. With P, S and n in these boxes (P - S S' / n) / (n - ddof) lies between its
-                      extremes: P and S S' at their ends, n at an end or where the derivative is 0. Values
-                      are off by at most h from what is added up, and the deviation is a seminorm: deviations
-                      differ by at most h, covariances by h s' + h' s + h h' (times n / (n - ddof)), where s
-                      is at most half the range. A quotient lies between the extreme quotients; means are
-                      off by h, sums by h for each row.
+                      at `level`, drawn together or not. With P, S and n in these boxes
+                      (P - S S' / n) / (n - ddof) lies between its extremes: P and S S' at their ends, n at an
+                      end or where the derivative is 0. Values are off by at most h from what is added up, and
+                      the deviation is a seminorm: deviations differ by at most h, covariances by
+                      h s' + h' s + h h' (times n / (n - ddof)), where s is at most half the range. A quotient
+                      lies between the extreme quotients; means are off by h, sums by h for each row.
             Checked:  tests/plan/totals/test_moment_solve.py::test_intervals_cover
         """
         used = self._parts()[: USED.get(self.of)]

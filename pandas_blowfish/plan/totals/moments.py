@@ -304,10 +304,9 @@ class Moments(Question):
         ways = list(itertools.product(SHARES if noisy else SHARES[3:4], SHARES))
         tried = [self._build(policy, epsilon, way) for way in ways]
         for boxes, split in offer_boxes(policy, first.moved, int(first.occupied.sum()), first.degrees):
-            for way in ways if split else [even]:
-                some = self._build(policy, epsilon, way, boxes).cut_finely()
-                tried += [some] if some.is_drawable else []
-        yield min(tried, key=lambda each: each.guess)
+            some = [self._build(policy, epsilon, way, boxes) for way in (ways if split else [even])]
+            tried.append(min(some, key=lambda each: each.guess).cut_finely())
+        yield min((each for each in tried if each.is_drawable), key=lambda each: each.guess)
 
     def reread(
         self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]

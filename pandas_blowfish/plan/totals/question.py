@@ -70,10 +70,10 @@ class Totals(Question):
             made = self._build(policy, epsilon, Fraction(1), origin)
             kinds = [int(number < len(made.summed)) for number in range(len(made.totals))]
             for boxes, split in offer_boxes(policy, made.moved, int(made.occupied.sum()), kinds):
-                for share in shares if split else (Fraction(1),):
-                    some = self._build(policy, epsilon, share, origin, boxes).cut_finely()
-                    tried += [some] if some.is_drawable else []
-        yield min(tried, key=lambda each: each.guess)
+                own = shares if split else (Fraction(1),)
+                some = [self._build(policy, epsilon, share, origin, boxes) for share in own]
+                tried.append(min(some, key=lambda each: each.guess).cut_finely())
+        yield min((each for each in tried if each.is_drawable), key=lambda each: each.guess)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> NoisySums:
         del strategy

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.plan.joint_noise import box
-from pandas_blowfish.plan.lattice import LIMIT, Total
+from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
 from pandas_blowfish.plan.scales import Scales
@@ -29,7 +29,6 @@ from pandas_blowfish.plan.totals.sensitivity import Pattern, Shifts
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
-
 
 PROOF_BOX = (
     " The rows {groups} of {names} draw their noise together: z with odds that fall by exp(1 / {scale}) for "
@@ -46,8 +45,8 @@ class WeighedTotals(OneRound):
         Ensures:  privacy loss <= epsilon over every edge.
         Because:  scales are factors times one number for which the bound of `Shifts.loss` is exactly epsilon,
                   in fractions. Totals that no edge changes, and groups that no row can be in, have scale 0.
-                  Of totals in a box no edge changes a draw by more than `Box.longest` steps, and it changes as
-                  many draws as `draw_together` has it: the scale is that of one step, times these steps.
+                  Of totals in a box no edge changes a draw by more than `Box.longest` steps, and it changes
+                  as many draws as `draw_together` has it: the scale is that of one step, times these steps.
         Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances,
                   tests/privacy/test_total_box_loss.py::test_loss_of_random_instances,
                   tests/privacy/test_moment_loss.py::test_loss_of_random_instances
@@ -190,12 +189,14 @@ class WeighedTotals(OneRound):
 
     def _total_name(self, number: int) -> str:
         total = self.totals[number]
-        return " * ".join(each.attribute.name for each in total.factors) if isinstance(total, Total) else "rows"
+        return (
+            " * ".join(each.attribute.name for each in total.factors) if isinstance(total, Total) else "rows"
+        )
 
     @property
     def is_drawable(self) -> bool:
-        """Return whether all noise that is drawn together has numbers that are far from too large."""
-        return all(law.limit < LIMIT // 4 for law in self.laws if law.reach)
+        """Return whether all noise that is drawn together is of numbers that the kernel draws."""
+        return all(law.is_drawable for law in self.laws)
 
     def apply(self, counts: Ints) -> Ints:
         return counts

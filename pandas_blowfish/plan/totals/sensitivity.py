@@ -277,7 +277,9 @@ def shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]) -> Shi
     limit = len(patterns) if policy.graph.moves is None else policy.graph.moves
     if not flow:
         still = (0,) * len(found)
-        return Shifts(tuple(patterns), () if patterns else (still,), limit, (), () if patterns else (1,), still)
+        return Shifts(
+            tuple(patterns), () if patterns else (still,), limit, (), () if patterns else (1,), still
+        )
     flows = tuple(reach.crossed if flow == 2 else reach.left for reach in found)
     ends = tuple(max(reach.end, reach.left) if flow == 2 else reach.left for reach in found)
     return Shifts(tuple(patterns), (flows,), limit, (), (flow,), ends)

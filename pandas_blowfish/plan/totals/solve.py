@@ -19,7 +19,7 @@ from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
-from pandas_blowfish.plan.totals.law import Law
+from pandas_blowfish.plan.totals.law import Law, read_law, state_laws
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute, Grid
 
@@ -87,12 +87,9 @@ def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
         counts: How many rows each answer is of, where that is exact and public; else NaN.
     """
     columns, scales = measurement.summed, measurement.total_scales
-    boxes = [law.text for law in measurement.laws]
-    of_counts = [
-        None if column.count is None or column.exact else boxes[len(columns) + column.count]
-        for column in columns
-    ]
-    drawn = {"column_boxes": boxes[: len(columns)], "count_boxes": of_counts} if measurement.boxes else {}
+    boxes, own = state_laws(measurement.laws)
+    of_counts = [None if c.count is None or c.exact else own[len(columns) + c.count] for c in columns]
+    drawn = {"box_reaches": boxes, "column_boxes": own[: len(columns)], "count_boxes": of_counts}
     bounds = [_edges(*pair) for pair in zip(columns, measurement.rounding, strict=True)]
     counting = [
         None if column.count is None else str(0 if column.exact else scales[len(columns) + column.count])
@@ -104,7 +101,7 @@ def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
         "column_origins": [str(column.lattice.origin) for column in columns],
         "column_scales": [str(scale) for scale in scales[: len(columns)]],
         "count_scales": counting,
-        **drawn,
+        **(drawn if boxes else {}),
         "smallest_value": [None if low is None else str(low) for low, _ in bounds],
         "largest_value": [None if high is None else str(high) for _, high in bounds],
         "column_rounding": [str(most) for most in measurement.rounding],
@@ -301,8 +298,9 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, drawn together or not, and the mean between the extreme quotients, within the declared bounds. The
-                  note of `widen_interval` covers what reading values as the middles of their cells adds.
+                  `level`, drawn together or not, and the mean between the extreme quotients, within the
+                  declared bounds. The note of `widen_interval` covers what reading values as the middles of
+                  their cells adds.
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
@@ -352,15 +350,14 @@ class _Column:
         laws = []
         for kind in ("column", "count"):  # receipts without boxes are of independent noise
             scale, boxes = receipt[f"{kind}_scales"][number], receipt.get(f"{kind}_boxes")
-            laws.append(None if scale is None else Law.read(scale, boxes[number] if boxes else None))
+            own = boxes[number] if boxes else None
+            laws.append(None if scale is None else read_law(scale, own, receipt.get("box_reaches", ())))
         bounds = None if low is None else (Fraction(low), Fraction(high))
         assert laws[0] is not None
         return cls(Fraction(unit), Fraction(origin), laws[0], laws[1], bounds)
 
 
-def _sum_bounds(
-    column: _Column, value: Floats, std: Floats, level: Any, post: bool
-) -> tuple[Floats, Floats]:
+def _sum_bounds(column: _Column, value: Floats, std: Floats, level: Any, post: bool) -> tuple[Floats, Floats]:
     unit = float(column.unit)
     if not np.allclose(std, unit * np.sqrt(column.noise.variance), rtol=1e-9, atol=0):
         raise _changed()
