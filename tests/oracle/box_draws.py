@@ -1,4 +1,4 @@
-"""Many draws of the noise of query rows at once, boxes included: for statistics, not exact, a twin of the kernel."""
+"""Many draws of the noise of query rows, boxes included: for statistics, not exact; a twin of the kernel."""
 
 import numpy as np
 

@@ -62,7 +62,9 @@ def loss_by_hand(policy, measured):
                 lost += Fraction(int(change[scales.codes == code].sum())) / scales.values[code]
                 continue
             (block,) = scales.joint[code].blocks
-            steps = max(-(-int(change[row]) // far) for row, far in zip(block.rows, block.reaches, strict=True))
+            steps = max(
+                -(-int(change[row]) // far) for row, far in zip(block.rows, block.reaches, strict=True)
+            )
             lost += Fraction(steps) / scales.values[code]
         worst = max(worst, lost)
     return worst

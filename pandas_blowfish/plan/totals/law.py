@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from pandas_blowfish.plan.joint_noise import Joint, box, numerator
+from pandas_blowfish.plan.joint_noise import BOX, Joint, box, joint_reach, numerator
 from pandas_blowfish.plan.scales import FARTHEST, SURE, reach, variance
 
 Counted = tuple[tuple[int, int], ...]  # reaches of the rows of a box, and how many have each
@@ -63,7 +63,8 @@ class Law:
         """Return the least t with P(|noise| <= t) >= level."""
         if not self.reach:
             return reach(self.scale, level)
-        return _within(self, Fraction(level))
+        first = next(place for place, far in enumerate(_spread(self.counted)) if far == self.reach)
+        return joint_reach(self.joint, self.scale, first, level)
 
     @property
     def sure(self) -> int:
@@ -93,7 +94,7 @@ class Law:
     @property
     def joint(self) -> Joint:
         """Return the box, its rows by rising reach."""
-        reaches = [far for far, often in self.counted for _ in range(often)]
+        reaches = _spread(self.counted)
         return box(range(len(reaches)), reaches)
 
 
@@ -126,7 +127,7 @@ def read_law(scale: Any, text: str | None, boxes: Sequence[str]) -> Law:
 
 @lru_cache(maxsize=4096)
 def _numerator(counted: Counted) -> tuple[int, ...]:
-    return tuple(numerator((("box", sum(many for _, many in counted), _spread(counted)),)))
+    return tuple(numerator(((BOX, sum(many for _, many in counted), _spread(counted)),)))
 
 
 def _spread(counted: Counted) -> tuple[int, ...]:
@@ -163,25 +164,3 @@ def _moments(counted: Counted, scale: Fraction) -> tuple[float, float, float, fl
         three + 3 * two * mean + mean**3,
         four + 4 * three * mean + 6 * two * mean**2 + mean**4,
     )
-
-
-@lru_cache(maxsize=4096)
-def _within(law: Law, level: Fraction) -> int:
-    import numpy as np
-
-    many = sum(often for _, often in law.counted)
-    top = int((many + 60 + 12 * many**0.5) * float(law.scale)) + many + 10
-    r = np.unique(np.linspace(0, top, 2_000_000).astype(np.int64)) if top > 2_000_000 else np.arange(top)
-    logs = -r / float(law.scale)
-    for far, often in law.counted:
-        logs += often * np.log(2.0 * far * r + 1)
-    p = np.exp(logs - logs.max())
-    p /= p.sum()
-    low, high = 0, law.reach * top
-    while low < high:
-        t = (low + high) // 2
-        if (p * np.minimum(1, (2 * t + 1) / (2.0 * law.reach * r + 1))).sum() >= float(level):
-            high = t
-        else:
-            low = t + 1
-    return low

@@ -72,7 +72,10 @@ def test_stored_answers_are_reread_as_they_were_measured():
     assert new.scales == asked.scales
     assert new.form == asked.measurement.form
     assert not mean.asked[0].reread(POLICY, mean.epsilon, "total", stated).scales.joint
-    assert mean.asked[0].reread(POLICY, mean.epsilon, "total", mean.measurement.form).laws == mean.measurement.laws
+    assert (
+        mean.asked[0].reread(POLICY, mean.epsilon, "total", mean.measurement.form).laws
+        == mean.measurement.laws
+    )
 
 
 def test_where_a_box_would_be_worse_noise_is_independent():
