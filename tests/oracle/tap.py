@@ -25,11 +25,7 @@ from pandas_blowfish.queries.frames import answer
 
 Ints = NDArray[np.int64]
 Shape = tuple[tuple[str, int, tuple[int, ...]], ...]  # noises drawn together: kind, size, reaches by block
-    tuple[str, int, tuple[int, ...]], ...
-]  # of noises drawn together: kind, size, reaches of blocks
-Draw = tuple[
-    Fraction, int, Shape
-]  # the scale and the number of noises of one call of a sampler, and its norm
+Draw = tuple[Fraction, int, Shape]  # the scale and the number of noises of one call of a sampler, its norm
 Steps = tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]  # filters and groups, then a verb
 SAMPLER, TOGETHER = "discrete_laplace", "draw_joint"
 TOTAL = 10**9  # the budget of a dataset: releases are repeated
