@@ -252,7 +252,8 @@ def _better(plan: Plan, choice: dict[str, Any]) -> str:
         other = choose(policy, plan.asked, plan.epsilon, query=query, strategy=named, kind=type(plan))
         now, then = plan.mse**0.5, other.mse**0.5
         if math.isnan(now) or math.isnan(then):
-            times = plan.measurement.scales[0] / other.measurement.scales[0] if other.sensitivity else 0
+            own, less = ([each.scale for each in one.in_units] for one in (plan, other))
+            times = own[0] / less[0] if own and less and other.sensitivity else 0
             return f"{float(times):,.3g} times less noise" if times >= WORTH else ""
     except BlowfishError:
         return ""

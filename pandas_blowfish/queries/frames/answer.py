@@ -206,7 +206,9 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
 
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
-    terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    terms: dict[str, Any] = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    if sizes := plan.scales.clique_sizes:
+        terms["clique_sizes"] = sizes
     if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance
