@@ -37,6 +37,10 @@ SPANS = {
     "ns": 1.0,
 }  # in nanoseconds
 OWN_UNITS = ("sensitivity_in_units", "scale_in_units")  # of sums, by column
+MOST_TOGETHER = 240  # totals that draw their noise together, as in plan/totals/boxes.py
+_OWN, _REACHES = (
+    re.compile(text, re.ASCII) for text in (r"\d{1,3} [1-9]\d{0,15}", r"[1-9]\d{0,15}\*[1-9]\d{0,2}")
+)
 _FRACTION = re.compile(r"-?\d+(/\d+)?|-?\d+\.\d+", re.ASCII)
 
 
@@ -118,6 +122,19 @@ def _scale(value: Any) -> bool:
     return found is not None and 0 <= found <= MAX_SCALE
 
 
+def _reaches(value: Any) -> bool:
+    """Return whether a text is of noise drawn together: reaches of rows, and how many rows have each."""
+    parts = value.split(" ") if isinstance(value, str) and len(value) <= MAX_DIGITS else []
+    if not parts or not all(map(_REACHES.fullmatch, parts)):
+        return False
+    return sum(int(part.split("*")[1]) for part in parts) <= MOST_TOGETHER
+
+
+def _box(value: Any) -> bool:
+    """Return whether a text is the number of a draw and the reach of a row in it."""
+    return isinstance(value, str) and _OWN.fullmatch(value) is not None
+
+
 def _positive(value: Any) -> bool:
     found = fraction_of(value)
     return found is not None and found > 0
@@ -185,6 +202,8 @@ def _integer(value: Any) -> bool:
 def _moments(value: Any) -> bool:
     named = isinstance(value, Mapping) and all(map(_text, value))
     parts = named and _list(_scale)(value.get("scales")) and _list(_positive)(value.get("units"))
+    parts = parts and _list(_box, blank=True)(value.get("boxes", []))
+    parts = parts and _list(_reaches)(value.get("box_reaches", []))
     return parts and _texts(value.get("totals")) and _whole(value.get("ddof")) and _whole(value.get("levels"))
 
 
@@ -240,16 +259,8 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *(
-        "count_scales",
-        "noise_terms",
-        "covariance",
-        "cell_bounds",
-        "gap",
-        "candidates",
-        "group_bins",
-        "clique_sizes",
-    ),
+    *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
+    *("box_reaches", "column_boxes", "count_boxes", "clique_sizes"),
     *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
     *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
@@ -289,6 +300,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("column_scales", "count_scales"), (_list(_scale, blank=True), "scales from 0 to 2^50, as text")
     ),
+    "box_reaches": (_list(_reaches), "reaches of rows that draw together"),
+    **dict.fromkeys(("column_boxes", "count_boxes"), (_list(_box, blank=True), "numbers and reaches")),
     **dict.fromkeys(
         ("column_origins", "column_rounding", "smallest_weights"), (_list(_exact), "fractions, as text")
     ),
@@ -314,7 +327,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),
-    *("smallest_value", "largest_value", "smallest_weights"),
+    *("smallest_value", "largest_value", "smallest_weights", "column_boxes", "count_boxes"),
     *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
 

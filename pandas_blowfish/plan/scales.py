@@ -115,22 +115,22 @@ def reach(scale: Fraction, level: object) -> int:
     return t
 
 
-def divisor(count: Any, scale: Fraction, taken: int = 0) -> Floats:
+def divisor(count: Any, far: int, taken: int = 0) -> Floats:
     """Return noisy numbers of rows as numbers that a mean can be divided by; NaN where there surely are none.
 
     Args:
         count: The noisy numbers.
-        scale: Their noise's scale; 0 where they are exact.
+        far: What their noise surely stays within; 0 where they are exact.
         taken: How many rows are taken off before it divides.
 
     Examples:
-        >>> divisor([-3, 0, 5], Fraction(10)).tolist()
+        >>> divisor([-3, 0, 5], reach(Fraction(10), SURE)).tolist()
         [1.0, 1.0, 5.0]
-        >>> divisor([0, 5], Fraction(1, 100)).tolist()
+        >>> divisor([0, 5], 0).tolist()
         [nan, 5.0]
     """
     many = np.asarray(count, dtype=np.float64)
-    return np.where(many + reach(scale, SURE) > taken, np.maximum(many, taken + 1), np.nan)
+    return np.where(many + far > taken, np.maximum(many, taken + 1), np.nan)
 
 
 def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:

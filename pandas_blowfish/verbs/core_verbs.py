@@ -322,6 +322,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
 
         A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
         may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
+        Columns that one record can change at once have their noise drawn together: ask for them in one call.
         `std` is that of the noise; `interval()` allows for middles too, for all rows the sum can be of.
 
         Args:

@@ -23,6 +23,7 @@ from pandas_blowfish.plan.lattice import (
 )
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.totals.boxes import Box, offer_boxes, read_boxes
 from pandas_blowfish.plan.totals.sensitivity import find_exits, shifts
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute
@@ -98,18 +99,28 @@ class Totals(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield the totals; of means by a noisy count, with the origin and the split that should do best."""
+        """Yield the totals with the noise that should do best: independent, or drawn together in boxes.
+
+        Of means by a noisy count that is a choice of origins and splits, too.
+        """
         del strategy, every
         first = self._build(policy, epsilon, Fraction(1), MIDDLE)
-        if not first.noisy_counts:
-            yield first
-            return
-        ways = [(share, origin) for origin in (MIDDLE, EXITS) for share in SHARES]
-        yield min((self._build(policy, epsilon, *way) for way in ways), key=lambda each: each.guess)
+        noisy = first.noisy_counts
+        shares, origins = (SHARES, (MIDDLE, EXITS)) if noisy else (SHARES[6:7], (MIDDLE,))
+        tried = [self._build(policy, epsilon, share, origin) for origin in origins for share in shares]
+        for origin in origins:
+            made = self._build(policy, epsilon, Fraction(1), origin)
+            kinds = [int(number < len(made.summed)) for number in range(len(made.totals))]
+            for boxes, split in offer_boxes(policy, made.moved, int(made.occupied.sum()), kinds):
+                own = shares if split else (Fraction(1),)
+                some = [self._build(policy, epsilon, share, origin, boxes) for share in own]
+                tried.append(min(some, key=lambda each: each.guess).cut_finely())
+        yield min((each for each in tried if each.is_drawable), key=lambda each: each.guess)
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> NoisySums:
         del strategy
-        return self._build(policy, epsilon, Fraction(form.get("share", 1)), form.get("origin", MIDDLE))
+        share, origin = Fraction(form.get("share", 1)), form.get("origin", MIDDLE)
+        return self._build(policy, epsilon, share, origin, read_boxes(form))
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -122,12 +133,19 @@ class Totals(Question):
             return self.tally.index
         return pd.MultiIndex.from_product([*groups, names])
 
-    def _build(self, policy: Policy, epsilon: Fraction, share: Fraction, origin: str) -> NoisySums:
+    def _build(
+        self,
+        policy: Policy,
+        epsilon: Fraction,
+        share: Fraction,
+        origin: str,
+        boxes: tuple[Box, ...] = (),
+    ) -> NoisySums:
         totals, columns, moved = self._found(policy, origin)
         split = (share, origin)
         hidden = policy.aggregates[0].distance(columns[0].lattice.unit) if policy.aggregates else 0
         asked = (self.verb, self.tally, totals, columns, moved, epsilon, split, self.index, self.rows)
-        return NoisySums(*asked, hidden)
+        return NoisySums(*asked, hidden, boxes)
 
     def _found(self, policy: Policy, origin: str) -> Any:
         """Return what is added up, by column, and what edges do to it; the same for every share."""
