@@ -22,6 +22,7 @@ from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.joint_tables import CLIQUES, CliquesBuilder
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
@@ -41,6 +42,7 @@ STRATEGIES: list[Any] = [Identity]
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
+    CLIQUES: "needs several tables, and that no edge leads to where a row is not counted (as with presence)",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
 
@@ -260,9 +262,17 @@ class Marginals(Question):
 
     def groups(self, policy: Policy) -> tuple[Ints, ...]:
         """Return for each column the group, which no edge leaves, of each kept cell or bin."""
+        return self.groups_of(self.graph(policy))
+
+    def leaves(self, graph: RecordGraph) -> bool:
+        """Tell whether an edge of a graph of these columns may lead a row to where it is not counted."""
+        return changes(graph, self._filter).leaves
+
+    def groups_of(self, graph: RecordGraph) -> tuple[Ints, ...]:
+        """Return the same for a graph of these columns."""
         if self.empty:  # all counts are 0, always
             return tuple(frozen(np.arange(size)) for size in self.sizes)
-        graph, found = self.graph(policy), []
+        found = []
         for column, kept, marks in zip(self.domain.columns, self.kept_bins, self.whole.marks, strict=True):
             whole = graph.project([column]).blocks[0].graph.components
             inside = marks >= 0
@@ -314,6 +324,12 @@ class MarginalCase(AskedCase[Marginals]):
     def cover(self) -> Cover:
         """Return how the asked tables, their effects and the policy's edges hang together."""
         return self.question.cover(self.policy)
+
+    @cached_property
+    def best_tables(self) -> list[tuple[Places, Places, int]]:
+        """Return the best tables and weights that a search finds, where each cell has a noise of its own."""
+        with one_thread():
+            return find_tables(self.cover)
 
     def measure_tables(self, name: str, tables: Sequence[Sequence[Any]]) -> Residual:
         """Return some tables as a strategy: the columns of each, those that are folded, and its weight."""
@@ -387,8 +403,7 @@ def _joint_table(case: MarginalCase) -> list[tuple[Places, Places, int]] | None:
 
 def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
     """Return the best tables and weights that a search finds."""
-    with one_thread():
-        return find_tables(case.cover)
+    return case.best_tables
 
 
 # what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
@@ -397,4 +412,5 @@ MARGINALS: list[Builder[MarginalCase]] = [
     TablesBuilder(EVEN, _asked_tables),
     TablesBuilder(JOINT, _joint_table),
     TablesBuilder(RESIDUAL, _best_tables, single=True),
+    CliquesBuilder(),
 ]
