@@ -7,7 +7,6 @@ A table of two-valued columns that is folded to one number changes by 2 or not a
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.joint_law import joint_variances
 from pandas_blowfish.plan.joint_noise import BOX, CLIQUE, Block, Joint
 from pandas_blowfish.plan.loss import EXACT, WorstCase
-from pandas_blowfish.plan.scales import Scales, fit_scales, variance
+from pandas_blowfish.plan.scales import FARTHEST, Scales, fit_scales, variance
 from pandas_blowfish.plan.shape.nonnegative import number_products
 from pandas_blowfish.plan.tables.joint_search import (
     Found,
@@ -135,17 +134,23 @@ class JointTables(Residual):
             for table in group:
                 codes[begins[table] + np.flatnonzero(self.components[table] >= 0)] = code
             if code not in self.plain:
-                each = (self._blocks(table, int(begins[table])) for table in group)
-                joint[code] = Joint(tuple(itertools.chain.from_iterable(each)))
+                joint[code] = Joint(tuple(self._blocks(group, begins)))
         return Scales([*self.group_scales, Fraction(0)], codes, joint)
 
-    def _blocks(self, table: int, first: int) -> Iterator[Block]:
-        """Yield the blocks of a table, whose query rows begin at a number."""
-        if self.tables[table].folded:
-            yield Block(BOX, np.array([first]), (2,))
-            return
-        for rows in rows_by_component(self.components[table]):
-            yield Block(CLIQUE, first + rows)
+    def _blocks(self, group: Sequence[int], begins: Ints) -> Iterator[Block]:
+        """Yield the blocks of a group of tables, whose query rows begin at some numbers."""
+        folded = [begins[table] for table in group if self.tables[table].folded]
+        if folded:
+            yield Block(BOX, np.array(folded), (2,) * len(folded))
+        for table in group:
+            for rows in () if self.tables[table].folded else rows_by_component(self.components[table]):
+                yield Block(CLIQUE, begins[table] + rows)
+
+    @property
+    def drawable(self) -> bool:
+        """Tell whether noise of these scales can be drawn together."""
+        each = (self.scales.values[code] * (joint.dimension + 2) for code, joint in self.scales.joint.items())
+        return max(each, default=0) < FARTHEST / 4
 
     @cached_property
     def row_variances(self) -> Floats:
@@ -253,7 +258,9 @@ class CliquesBuilder:
         if case.one or case.cover.changes.leaves or not case.cover.effects[0]:
             return
         if (found := _find(case)) is not None:
-            yield _make(case, found.tables, found.together, found.plain)
+            made = _make(case, found.tables, found.together, found.plain)
+            if made.drawable:
+                yield made
 
     def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> JointTables:
         """Return the tables that `form` lists."""
