@@ -12,7 +12,6 @@ norm of a box.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -214,17 +213,7 @@ def numerator(shape: Shape) -> list[int]:
         Checked:  tests/plan/test_joint_noise.py::test_numerators_are_those_of_counted_points
     """
     dimension = sum(cells - (kind == CLIQUE) for kind, cells, _ in shape)
-    radius, points = np.arange(dimension + 1).astype(object), np.ones(dimension + 1, dtype=object)
-    for (kind, cells, reaches), many in Counter(shape).items():
-        if kind == BOX:
-            own = np.prod([2 * reach * radius + 1 for reach in reaches], axis=0)
-        else:  # its own numerator, divided by 1 - x once for each cell
-            own = np.zeros(dimension + 1, dtype=object)
-            own[:cells] = [math.comb(cells - 1, j) ** 2 for j in range(cells)]
-            for _ in range(cells):
-                own = np.add.accumulate(own)
-        points = points * own**many
-    found = difference(points.tolist(), dimension + 1)
+    found = difference([count_points(shape, radius) for radius in range(dimension + 1)], dimension + 1)
     if min(found) < 0:
         raise AssertionError("numbers of points are no polynomial")
     return found
