@@ -28,6 +28,7 @@ Strategy: TypeAlias = (
         "residual",
         "even",
         "joint",
+        "cliques",
         "total",
         "moments",
         "together",

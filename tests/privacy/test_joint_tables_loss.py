@@ -1,20 +1,23 @@
 """The audit of tables whose noise is drawn together: by definition, edge by edge, norm by norm."""
 
+import dataclasses
 import itertools
 import math
 import random
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from oracle.definition import definition_edges
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError
+from pandas_blowfish.errors import ArgumentError, UnsoundPlanError
+from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.plan.worst_case import closure, closure_graph
 from pandas_blowfish.policy.domain import Domain, integers
 
-CHUNKS, EACH = 8, 50
+CHUNKS, EACH = 4, 50
 
 
 def norm(kind, changes, reaches):
@@ -90,3 +93,105 @@ def test_loss_of_random_instances(chunk, make_full_policy, make_filter):
 
     assert found > EACH / 8
     assert tight / found >= 0.9
+
+
+DOMAIN = Domain((integers("a", 0, 1), integers("b", 0, 2), integers("c", 0, 3)))
+SECRETS = {
+    "full": {},
+    "groups": {"c": bf.partition([[0, 1], [2, 3]]), "b": bf.threshold(1)},
+    "public": {"b": bf.public()},
+    "joint": {("a", "b"): bf.threshold(1)},
+}
+
+
+def pairs_of(policy, domain):
+    """Return all pairs of cells that agree on the public columns."""
+    public = [place for place, name in enumerate(domain.columns) if name in policy.public_columns]
+    cells = list(itertools.product(*map(range, domain.shape)))
+    same = itertools.combinations(range(len(cells)), 2)
+    found = [(x, y) for x, y in same if all(cells[x][place] == cells[y][place] for place in public)]
+    return np.array(found, dtype=np.int64)
+
+
+@pytest.mark.parametrize("neighbors", ["record", "attribute", 2])
+@pytest.mark.parametrize("case", SECRETS)
+def test_worst_case_over_larger_graphs(case, neighbors):
+    """What facts learnt later may make of it: at least the loss over every pair; nothing where totals change."""
+    policy = bf.Policy(DOMAIN, secrets=SECRETS[case], neighbors=neighbors)
+    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=Fraction(1, 2), strategy="cliques")
+    worst = worst_of(plan.measurement, pairs_of(policy, plan.domain))
+
+    own = plan.measurement.worst_case(closure_graph(policy, plan.domain))
+
+    assert (own.loss is None) == (worst == math.inf) == (case == "groups")
+    assert own.loss is None or own.loss == worst
+    assert closure(plan).loss is None or closure(plan).loss >= worst
+
+
+def test_facts_and_several_rows_a_person_are_paid_for():
+    """Touched facts and more rows plan at a share of epsilon: the loss of one edge is that share."""
+    told = bf.Policy(DOMAIN, constraints=[bf.Marginal("a", answer=[5, 7])])
+    many = bf.Policy(DOMAIN, max_rows=3)
+    for policy, least in ((told, 2), (many, 3)):
+        plan = policy.plan.marginal([["a", "b"], ["c"]], epsilon=1, strategy="cliques")
+
+        worst = worst_of(plan.measurement, pairs_of(policy, plan.domain))
+
+        assert plan.price.moved >= least
+        assert worst == Fraction(1) / plan.price.moved
+
+
+def lie(plan, **changed):
+    """Return what is measured with something else in place of what was planned."""
+    return dataclasses.replace(plan.measurement, **changed)
+
+
+def test_the_kernel_finds_lies():
+    """Finer scales, groups that no edge was said to leave, tables of a group that are counted twice."""
+    policy = bf.Policy(DOMAIN)
+    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=1, strategy="cliques")
+    made, check = plan.measurement, Check.of(policy, plan)
+    apart = (np.arange(2), made.groups[1], made.groups[2])
+
+    class Finer(type(made)):
+        @property
+        def group_scales(self):
+            return tuple(scale * Fraction(99, 100) for scale in made.group_scales)
+
+    class Twice(type(made)):
+        def columns(self, cells):
+            return super().columns(cells) * 2
+
+        def apply(self, counts):
+            return super().apply(counts) * 2
+
+    fields = {each.name: getattr(made, each.name) for each in dataclasses.fields(made)}
+    assert check.require(made, plan.cost) == 1
+    for lying in (Finer(**fields), Twice(**fields), lie(plan, groups=apart)):
+        with pytest.raises(UnsoundPlanError):
+            check.require(lying, plan.cost)
+
+
+def test_released_charged_and_read_again(tmp_path):
+    """By groups, behind a filter on a public column, with recorded facts, under a name, and free sub-tables."""
+    domain = Domain((*DOMAIN, integers("r", 0, 2)))
+    policy = bf.Policy(domain, secrets={"r": bf.public()})
+    rows = pd.DataFrame({a.name: np.random.default_rng(5).integers(0, a.size, 500) for a in domain})
+    ledger = bf.Ledger(tmp_path / "budget.db")
+    df = rows.blowfish.protect(policy, epsilon=9, dataset="rows", ledger=ledger)
+    scope = df.blowfish.where("r != 1").groupby("r")
+
+    first = scope.marginal([["a"], ["b"], ["c"]], epsilon=1, name="three", post=False)
+    again = scope.marginal([["a"], ["b"], ["c"]], epsilon=1, name="three", post=False)
+
+    receipt = first["a"].blowfish.receipt
+    assert receipt["strategy"] == "cliques"
+    assert receipt["spent"] == "1"
+    sizes = rows["r"].value_counts()
+    for key, table in first.items():
+        pd.testing.assert_frame_equal(table, again[key])
+        sums = table["count"].groupby("r").sum()
+        assert (sums.loc[[0, 2]] == sizes.loc[[0, 2]]).all()
+    assert df.blowfish.budget.spent == 1
+    ledger.record_exact("rows", bf.Marginal("a", answer=np.bincount(rows["a"]).tolist()))
+    assert df.blowfish.budget.spent >= 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from pandas_blowfish.plan.tables.weights import best_weights
 from pandas_blowfish.policy.graph.secret_graph import connect
 
 Together = tuple[tuple[int, ...], ...]  # numbers of tables, group after group
+MAX_CLASSES = 16  # that have noise of their own
 MAX_KINDS = 400  # of tables, that are told apart by a search for groups
 MAX_APART = 200  # tables up to which each may be a group of its own
 FOLDED = 4 / 3  # the variance of a number that is uniform between -2 and 2
@@ -54,40 +55,49 @@ def clique_spread(cells: int) -> float:
 class Measured:
     """Tables that may be measured together.
 
+    Rows stay in their class, whatever edges they move along, where tables share columns: each class has noise
+    of its own.
+
     Attributes:
-        options: Their columns, and those of them that are folded: none, or all.
-        dimensions: In how many dimensions the noise of each varies.
-        told: How precisely each table tells each answer that is sought, effects x tables, with noise that is
-            uniform in its unit ball.
+        options: The columns of each table, and those of them that are folded: none, or all.
+        shared: The columns that all of them share, whose groups of cells are the classes.
+        dimensions: In how many dimensions the noise of each varies: tables x classes.
+        own: What each adds to the error, in its unit ball, where all are equally precise: tables x classes.
+        alone: The same as a group of its own, where each of its components has noise of its own.
+        told: How precisely each table tells each answer that is sought, effects x tables, in its unit ball.
         worth: What the variance of each of these adds to the error.
         hits: Whether each table changes over an edge: patterns x tables.
         plain: Which tables are too large for noise that is drawn together: their cells have their own.
     """
 
     options: list[Option]
+    shared: Places
     dimensions: Ints
+    own: Floats
+    alone: Floats
     told: Floats
     worth: Floats
     hits: NDArray[np.bool_]
     plain: NDArray[np.bool_]
 
-    @cached_property
-    def own(self) -> Floats:
-        """Return what each table adds to the error, in its unit ball, where all are equally precise."""
-        share = self.told / self.told.sum(axis=1, keepdims=True)
-        each = np.divide(share**2, self.told, out=np.zeros_like(share), where=self.told > 0)
-        return np.asarray(self.worth @ each)
+    def square(self, group: Sequence[int]) -> float:
+        """Return the mean square of the radius of a group's noise at scale 1, by what its classes add."""
+        tables = list(group)
+        if self.plain[tables[0]]:
+            return 2.0
+        own = self.own[tables].sum(axis=0)
+        many = self.dimensions[tables].sum(axis=0)
+        cost = self.alone[tables[0]] if len(tables) == 1 else ((many + 1) * (many + 2) * own).sum()
+        return float(cost / max(own.sum(), 1e-300))
 
     def weigh(self, together: Together) -> tuple[float, list[int]]:
         """Return the least error that groups have at epsilon 1, and a whole weight for each."""
-        plain = np.array([bool(self.plain[each[0]]) for each in together])
-        many = np.array([self.dimensions[list(each)].sum() for each in together])
-        square = np.where(plain, 2, (many + 1) * (many + 2))
+        steps = np.array([2.0 if self.plain[each[0]] else 1.0 for each in together])
+        square = np.array([self.square(each) for each in together])
         told = np.column_stack([self.told[:, list(each)].sum(axis=1) for each in together]) / square
-        hits = np.column_stack([self.hits[:, list(each)].any(axis=1) for each in together])
-        hits = hits * np.where(plain, 2.0, 1.0)
+        hits = np.column_stack([self.hits[:, list(each)].any(axis=1) for each in together]) * steps
         costs = np.array([self.own[list(each)].sum() for each in together]) * square
-        start = np.log(np.maximum(costs, 1e-300) / np.where(plain, 2, 1)) / 3
+        start = np.log(np.maximum(costs, 1e-300) / steps) / 3
         with one_thread():
             weights, error = best_weights(told, hits, self.worth, [start - start.max()])
         return error, weights.tolist()
@@ -105,19 +115,25 @@ class Measured:
         split. Tables that are alike are in one group.
         """
         size, own = self.dimensions[list(tables)], self.own[list(tables)]
-        logs = np.log(np.maximum(own * (size + 1) * (size + 2), 1e-300))
+        logs = np.log(np.maximum((own * (size + 1) * (size + 2)).sum(axis=1), 1e-300))
         for digits in (6, 2, 1, 0):
             kinds, kind = np.unique(np.round(logs, digits), return_inverse=True)
             if len(kinds) <= MAX_KINDS:
                 break
         kind = kind.reshape(-1)
-        error = np.append(0.0, np.cumsum(np.bincount(kind, own, len(kinds))))
-        many = np.append(0.0, np.cumsum(np.bincount(kind, size, len(kinds))))
+        error, many = np.zeros((len(kinds) + 1, own.shape[1])), np.zeros((len(kinds) + 1, own.shape[1]))
+        np.add.at(error, kind + 1, own)
+        np.add.at(many, kind + 1, size)
+        error, many = error.cumsum(axis=0), many.cumsum(axis=0)
+        single = np.full(len(kinds), np.inf)
+        once = np.bincount(kind)[kind] == 1
+        single[kind[once]] = np.cbrt(self.alone[np.array(tables)[once]])
         least, first = np.zeros(len(kinds) + 1), np.zeros(len(kinds) + 1, dtype=np.int64)
         for end in range(1, len(kinds) + 1):
             wide = many[end] - many[:end]
-            cost = np.cbrt((error[end] - error[:end]) * (wide + 1) * (wide + 2))
-            cost = np.where((wide > MAX_DIMENSION) & (np.arange(end) < end - 1), np.inf, cost)
+            cost = np.cbrt(((error[end] - error[:end]) * (wide + 1) * (wide + 2)).sum(axis=1))
+            cost[(wide.max(axis=1) > MAX_DIMENSION) & (np.arange(end) < end - 1)] = np.inf
+            cost[end - 1] = min(cost[end - 1], single[end - 1])
             first[end] = int(np.argmin(least[:end] + cost))
             least[end] = least[first[end]] + cost[first[end]]
         found, end = [], len(kinds)
@@ -125,7 +141,7 @@ class Measured:
             inside = np.flatnonzero((kind >= first[end]) & (kind < end))
             found.append(tuple(int(tables[place]) for place in inside))
             end = int(first[end])
-        return _small_enough(found, self.dimensions)
+        return _small_enough(found, self.dimensions.max(axis=1, initial=0))
 
     def groupings(self) -> list[Together]:
         """Return ways to group the tables: all alike, by what edges change together, each by itself."""
@@ -154,10 +170,11 @@ def _small_enough(groups: Sequence[tuple[int, ...]], dimensions: Ints) -> list[t
 
 @dataclass(frozen=True)
 class Found:
-    """Tables with the weights of their groups, the groups, and which groups have noise of their own."""
+    """Tables with the weights of their groups, the groups, their classes, and which have noise of their own."""
 
     tables: list[tuple[Places, Places, int]]
     together: Together
+    shared: tuple[Places, ...]
     plain: tuple[int, ...]
 
 
@@ -183,46 +200,81 @@ def find_joint(tried: Sequence[Measured]) -> Found | None:
     place = {table: number for number, table in enumerate(listed)}
     tables = [(*made.options[table], weight[table]) for table in listed]
     groups = tuple(tuple(place[table] for table in group) for group in together)
-    return Found(tables, groups, tuple(n for n, group in enumerate(together) if made.plain[group[0]]))
+    shared = tuple(made.options[each[0]][0] if len(each) == 1 else made.shared for each in together)
+    return Found(tables, groups, shared, tuple(n for n, each in enumerate(together) if made.plain[each[0]]))
 
 
-def apart(sets: Sequence[Places], components: Sequence[Ints], cover: Cover) -> Measured:
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The components of a table that need noise: how many cells each has, and the class it is in."""
+
+    cells: Ints
+    classes: Ints
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether it has too many cells for noise that is drawn together."""
+        large = self.cells.max(initial=0) > MAX_CLIQUE or len(self.cells) > MAX_CLASSES
+        return bool(large or (self.cells - 1).sum() > MAX_DIMENSION)
+
+    @property
+    def alone(self) -> float:
+        """Return what all add to the error where each has noise of its own."""
+        return sum(clique_spread(cells) * cells * (cells + 1) for cells in self.cells.tolist())
+
+    def count(self, classes: int) -> tuple[Floats, Ints]:
+        """Return for each class what its components add to the error in the unit ball, and their dimensions."""
+        spread = [clique_spread(cells) for cells in self.cells.tolist()]
+        many = np.bincount(self.classes, self.cells - 1, classes)
+        return np.bincount(self.classes, spread, classes), np.rint(many).astype(np.int64)
+
+
+def apart(sets: Sequence[Places], shared: Places, parts: Sequence[Parts], cover: Cover) -> Measured:
     """Return tables that tell nothing of each other, each asked for, whatever their components are.
 
     Args:
         sets: Their columns.
-        components: For each table how many cells each of its components has.
+        shared: The columns that all have.
+        parts: The components of each.
         cover: How often each is asked for, and what an edge may change.
     """
-    often = dict(cover.asked)
-    dimensions = np.array([int((each - 1).sum()) for each in components], dtype=np.int64)
-    plain = np.array([bool(each.max() > MAX_CLIQUE) for each in components]) | (dimensions > MAX_DIMENSION)
-    own = [sum(map(clique_spread, each.tolist())) for each in components]
-    own = np.where(plain, dimensions, own)
-    worth = [often[places] * each for places, each in zip(sets, own.tolist(), strict=True)]
+    often, classes = dict(cover.asked), max(int(each.classes.max(initial=0)) for each in parts) + 1
+    times = np.array([float(often[places]) for places in sets])
+    counted = [each.count(classes) for each in parts]
+    plain = np.array([each.plain for each in parts])
+    own = np.array([spread for spread, _ in counted]) * times[:, None]
+    dimensions = np.array([many for _, many in counted])
+    own[plain] = dimensions[plain] * times[plain, None]
+    alone = np.array([each.alone for each in parts]) * times
     options: list[Option] = [(places, ()) for places in sets]
-    return Measured(options, dimensions, np.eye(len(sets)), np.array(worth), _hits(cover, options), plain)
+    told, hits = np.eye(len(sets)), _hits(cover, options)
+    return Measured(options, shared, dimensions, own, alone, told, own.sum(axis=1), hits, plain)
 
 
-def overlapping(options: list[Option], components: Sequence[tuple[int, int]], cover: Cover) -> Measured:
-    """Return tables that tell effects together; components of one table are equally large.
+def overlapping(options: list[Option], shared: Places, parts: Sequence[Parts], cover: Cover) -> Measured:
+    """Return tables that tell effects together; components of a table, and its classes, are equally large.
 
     Args:
         options: Their columns, and those that are folded: none, or all.
-        components: For each table how many components it has, and how many cells each has.
+        shared: The columns that all have.
+        parts: The components of each; of a folded one two cells stand for it.
         cover: How tables, effects and edges hang together.
     """
-    unit, dimensions, plain = [], [], []
-    for (_, folded), (many, cells) in zip(options, components, strict=True):
-        dimensions.append(1 if folded else many * (cells - 1))
-        plain.append(not folded and (cells > MAX_CLIQUE or dimensions[-1] > MAX_DIMENSION))
-        clique = 1.0 if plain[-1] else clique_spread(cells) / (cells - 1)
-        unit.append(FOLDED if folded else clique)
+    classes = max(int(each.classes.max(initial=0)) for each in parts) + 1
+    folded, plain = np.array([bool(fold) for _, fold in options]), np.array([each.plain for each in parts])
+    cells, many = (np.array([at(each.cells) for each in parts]) for at in (np.max, len))
+    unit = np.array([clique_spread(each) / (each - 1) for each in cells.tolist()])
     tells = cover.tells(options)
     tells = np.asarray(tells if isinstance(tells, np.ndarray) else tells.toarray())
-    told = 2 * tells / np.array(unit)
-    own, many_hit = np.array(dimensions), _hits(cover, options)
-    return Measured(options, own, told, cover.effects[1], many_hit, np.array(plain))
+    told = 2 * tells / np.where(folded, FOLDED, np.where(plain, 1.0, unit))
+    share = told / told.sum(axis=1, keepdims=True)
+    each = cover.effects[1] @ np.divide(share**2, told, out=np.zeros_like(share), where=told > 0)
+    own = np.repeat(each[:, None] / classes, classes, axis=1)
+    dimensions = np.repeat((many * (cells - 1) // classes)[:, None], classes, axis=1)
+    hits = _hits(cover, options)
+    return Measured(
+        options, shared, dimensions, own, each * cells * (cells + 1), told, cover.effects[1], hits, plain
+    )
 
 
 def _hits(cover: Cover, options: Sequence[Option]) -> NDArray[np.bool_]:

@@ -7,9 +7,10 @@ A table of two-valued columns that is folded to one number changes by 2 or not a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.joint_law import joint_variances
 from pandas_blowfish.plan.joint_noise import BOX, CLIQUE, Block, Joint
+from pandas_blowfish.plan.joint_noise.joint_law import joint_variances
 from pandas_blowfish.plan.loss import EXACT, WorstCase
 from pandas_blowfish.plan.scales import FARTHEST, Scales, fit_scales, variance
 from pandas_blowfish.plan.shape.nonnegative import number_products
+from pandas_blowfish.plan.tables.cover import Option
 from pandas_blowfish.plan.tables.joint_search import (
+    MAX_CLASSES,
     Found,
-    Option,
+    Parts,
     Together,
     apart,
     find_joint,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
 Places = tuple[int, ...]
 CLIQUES = "cliques"
+MAX_KINDS = 256  # of noise in one release
 MAX_TOLD = 4_000_000  # effects times tables up to which these are looked at
 PROOF = (
     "Tables over {tables} sets of columns, in {groups} groups whose noise is drawn together: a neighbouring "
@@ -57,7 +61,9 @@ class JointTables(Residual):
 
     Attributes:
         together: The numbers of the tables of each group; all of a group have the same weight.
-        plain: The numbers of groups of one table whose cells have noise of their own: its change is 2 in L1.
+        shared: For each group columns that all its tables have: rows whose cells of these are in other groups
+            that no edge leaves are of another class, with noise of its own.
+        plain: The numbers of groups of one table whose cells have noise of their own, with a change of 2 in L1.
 
     Proof note:
         Requires: no touched facts; no edge leads to where a row is not counted; `Changes.losses` and
@@ -65,13 +71,15 @@ class JointTables(Residual):
         Ensures:  privacy loss <= epsilon.
         Because:  an edge changes a table of the group by e_y - e_x, x and y of one component, which has norm
                   1 in that component's clique, or not at all; a folded table by -2, 0 or 2, norm 1 in a box
-                  of reach 2. The largest of these norms is 1 wherever a table of the group changes, and the
-                  scales are the inverses of weights times the largest loss of these over epsilon, in
-                  fractions. Cells of scale 0 are alone in their component, or nothing is counted there.
+                  of reach 2. The row stays in its class, as no edge leaves a group of cells, so one class
+                  changes, by the largest of these norms: 1. The scales are the inverses of weights times the
+                  largest loss of these over epsilon, in fractions. Cells of scale 0 are alone in their
+                  component, or nothing is counted there.
         Checked:  tests/privacy/test_joint_tables_loss.py::test_loss_of_random_instances
     """
 
     together: Together
+    shared: tuple[Places, ...]
     plain: tuple[int, ...]
 
     @property
@@ -93,7 +101,7 @@ class JointTables(Residual):
     def form(self) -> dict[str, Any]:
         """Return the tables and their groups as plain data, to read a stored answer by."""
         groups = {"together": [list(group) for group in self.together], "plain": list(self.plain)}
-        return {**super().form, **groups}
+        return {**super().form, **groups, "shared": [list(each) for each in self.shared]}
 
     @cached_property
     def group_scales(self) -> tuple[Fraction, ...]:
@@ -110,7 +118,11 @@ class JointTables(Residual):
     @cached_property
     def table_scales(self) -> tuple[Fraction, ...]:
         """Return the scale of each table: that of its group."""
-        of = {table: scale for group, scale in zip(self.together, self.group_scales, strict=True) for table in group}
+        of = {
+            table: scale
+            for group, scale in zip(self.together, self.group_scales, strict=True)
+            for table in group
+        }
         return tuple(of[table] for table in range(len(self.tables)))
 
     @cached_property
@@ -125,26 +137,54 @@ class JointTables(Residual):
         ]
 
     @cached_property
-    def scales(self) -> Scales:
-        """Return one scale a query row: those of a group, then that of what is exact."""
-        begins = np.cumsum([0, *map(math.prod, self.shapes)])
-        codes = np.full(sum(self.rows), len(self.together), dtype=np.int32)
-        joint = {}
-        for code, group in enumerate(self.together):
-            for table in group:
-                codes[begins[table] + np.flatnonzero(self.components[table] >= 0)] = code
-            if code not in self.plain:
-                joint[code] = Joint(tuple(self._blocks(group, begins)))
-        return Scales([*self.group_scales, Fraction(0)], codes, joint)
+    def begins(self) -> Ints:
+        """Return the first query row of each table, and the first that is exact."""
+        return np.cumsum([0, *map(math.prod, self.shapes)])
 
-    def _blocks(self, group: Sequence[int], begins: Ints) -> Iterator[Block]:
-        """Yield the blocks of a group of tables, whose query rows begin at some numbers."""
-        folded = [begins[table] for table in group if self.tables[table].folded]
+    @cached_property
+    def classes(self) -> list[list[list[tuple[int, Ints]]]]:
+        """Return for each group its classes, for each class the components of tables that are in it."""
+        found = []
+        for group, shared in zip(self.together, self.shared, strict=True):
+            classes: dict[int, list[tuple[int, Ints]]] = {}
+            for table in group:
+                of = self._class_of(table, shared)
+                for rows in rows_by_component(self.components[table]):
+                    classes.setdefault(int(of[rows[0]]), []).append((table, rows))
+            found.append(list(classes.values()))
+        return found
+
+    def _class_of(self, table: int, shared: Places) -> Ints:
+        """Return the class of each query row of a table."""
+        assert self.groups is not None
+        own = self.tables[table]
+        kept = [place for place in own.places if place not in own.folded]
+        zero = (np.zeros(self.question.sizes[place], dtype=np.int64) for place in kept)
+        each = (self.groups[p] if p in shared else z for p, z in zip(kept, zero, strict=True))
+        return number_products(list(each))
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Return one scale a query row: class after class of each group, then that of what is exact."""
+        codes, joint, values = np.full(sum(self.rows), -1, dtype=np.int32), {}, []
+        for group, (classes, scale) in enumerate(zip(self.classes, self.group_scales, strict=True)):
+            for each in [[*itertools.chain(*classes)]] if group in self.plain else classes:
+                for table, rows in each:
+                    codes[self.begins[table] + rows] = len(values)
+                if group not in self.plain:
+                    joint[len(values)] = Joint(tuple(self._blocks(each)))
+                values.append(scale)
+        codes[codes < 0] = len(values)
+        return Scales([*values, Fraction(0)], codes, joint)
+
+    def _blocks(self, parts: Sequence[tuple[int, Ints]]) -> Iterator[Block]:
+        """Yield the blocks of a class of components of tables."""
+        folded = [self.begins[table] for table, _ in parts if self.tables[table].folded]
         if folded:
             yield Block(BOX, np.array(folded), (2,) * len(folded))
-        for table in group:
-            for rows in () if self.tables[table].folded else rows_by_component(self.components[table]):
-                yield Block(CLIQUE, begins[table] + rows)
+        for table, rows in parts:
+            if not self.tables[table].folded:
+                yield Block(CLIQUE, self.begins[table] + rows)
 
     @property
     def drawable(self) -> bool:
@@ -155,44 +195,49 @@ class JointTables(Residual):
     @cached_property
     def row_variances(self) -> Floats:
         """Return the variance of each query row that needs noise, as exact totals leave it."""
-        found, begins = np.zeros(len(self.scales)), np.cumsum([0, *map(math.prod, self.shapes)])
+        found = np.zeros(len(self.scales))
         for code, joint in self.scales.joint.items():
             found[joint.rows] = joint_variances(joint, self.scales.values[code])
-        for code in self.plain:
-            (table,) = self.together[code]
-            own = self.components[table]
-            inside = own[own >= 0]
-            left = variance(self.group_scales[code]) * (1 - 1 / np.bincount(inside)[inside])
-            found[begins[table] + np.flatnonzero(own >= 0)] = left
+        for group in self.plain:
+            (table,) = self.together[group]
+            one = variance(self.group_scales[group])
+            for rows in rows_by_component(self.components[table]):
+                found[self.begins[table] + rows] = one * (1 - 1 / len(rows))
+        return found
+
+    @cached_property
+    def spreads(self) -> list[Floats]:
+        """Return for each table how far the noise of each of its components goes in each of its directions."""
+        found = []
+        for table, first in enumerate(self.begins[:-1].tolist()):
+            rows = rows_by_component(self.components[table])
+            size = 2.0 if self.tables[table].folded else None
+            each = [
+                self.row_variances[first + own[0]] * (1 if size else len(own) / (len(own) - 1))
+                for own in rows
+            ]
+            found.append(np.array(each))
         return found
 
     @cached_property
     def variances_of_tables(self) -> list[float]:
         """Return how far each table's noise goes in every direction in which it varies.
 
-        Of components of different sizes that is a mean, of which nothing but its order of size is used.
+        Where that differs, it is a mean, of which nothing but its order of size is used.
         """
-        begins, found = np.cumsum([0, *map(math.prod, self.shapes)]), []
-        for table, first in enumerate(begins[:-1]):
-            own = self.row_variances[first : first + math.prod(self.shapes[table])]
-            if self.tables[table].folded:
-                found.append(float(own[0]))
-                continue
-            found.append(float(own.sum()) / dimension_of(self.components[table]))
-        return found
+        return [float(each.mean()) for each in self.spreads]
 
     @cached_property
     def uneven(self) -> bool:
-        """Tell whether some table has components of different sizes: then it tells nothing of another."""
-        counts = (np.unique(np.bincount(each[each >= 0])) for each in self.components)
-        return any(len(each[each > 0]) > 1 for each in counts) or self.question.narrowed
+        """Tell whether noise goes further in some components of a table: it then tells nothing of others."""
+        return self.question.narrowed or any(np.ptp(each) > 1e-9 * each.max() for each in self.spreads)
 
     def table_variances(self, places: Places) -> Floats:
         """Return the variance of each kept cell of an asked table, before shape constraints."""
         if not self.uneven:
             return super().table_variances(places)
         shape = [self.question.sizes[place] for place in places]
-        for table, first in zip(self.tables, np.cumsum([0, *map(math.prod, self.shapes)]), strict=False):
+        for table, first in zip(self.tables, self.begins.tolist(), strict=False):
             if table.places == places:
                 return self.row_variances[first : first + math.prod(shape)].reshape(shape)
         return np.zeros(shape)
@@ -242,12 +287,6 @@ def rows_by_component(components: Ints) -> list[Ints]:
     return [each for each in np.split(order, cuts) if len(each)]
 
 
-def dimension_of(components: Ints) -> int:
-    """Return in how many dimensions the noise of components varies."""
-    inside = components[components >= 0]
-    return len(inside) - len(np.unique(inside))
-
-
 class CliquesBuilder:
     """Tables whose noise is drawn together, where no edge leads to where a row is not counted."""
 
@@ -258,22 +297,23 @@ class CliquesBuilder:
         if case.one or case.cover.changes.leaves or not case.cover.effects[0]:
             return
         if (found := _find(case)) is not None:
-            made = _make(case, found.tables, found.together, found.plain)
-            if made.drawable:
+            made = _make(case, found)
+            if made.drawable and len(made.scales.values) <= MAX_KINDS:
                 yield made
 
     def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> JointTables:
         """Return the tables that `form` lists."""
-        together = tuple(tuple(map(int, group)) for group in form["together"])
-        return _make(case, form["tables"], together, tuple(map(int, form["plain"])))
+        tables = [(tuple(each[0]), tuple(each[1]), each[2]) for each in form["tables"]]
+        together, shared = (
+            tuple(tuple(map(int, each)) for each in form[key]) for key in ("together", "shared")
+        )
+        return _make(case, Found(tables, together, shared, tuple(map(int, form["plain"]))))
 
 
-def _make(
-    case: MarginalCase, tables: Sequence[Sequence[Any]], together: Together, plain: tuple[int, ...]
-) -> JointTables:
-    listed = tuple(WeightedTable(tuple(each[0]), tuple(each[1]), each[2]) for each in tables)
-    groups = case.question.groups(case.policy)
-    return JointTables(CLIQUES, case.question, listed, case.cover, groups, case.epsilon, together, plain)
+def _make(case: MarginalCase, found: Found) -> JointTables:
+    listed, question = tuple(WeightedTable(*each) for each in found.tables), case.question
+    own = (CLIQUES, question, listed, case.cover, question.groups(case.policy), case.epsilon)
+    return JointTables(*own, found.together, found.shared, found.plain)
 
 
 def _find(case: MarginalCase) -> Found | None:
@@ -282,13 +322,18 @@ def _find(case: MarginalCase) -> Found | None:
     Tables that share a column which an edge may change must agree, and are put together from effects: that
     takes components that are equally large.
     """
-    cover, asked = case.cover, Shapes(case.question, case.question.groups(case.policy))
-    noisy = [places for places in case.question.sets if len(asked.sizes(places))]
+    cover, question = case.cover, case.question
+    asked = Components(question, question.groups(case.policy), ())
+    noisy = [places for places in question.sets if len(asked.parts(places).cells)]
+    shared = tuple(sorted(set(noisy[0]).intersection(*noisy)))
+    split = replace(asked, shared=shared)
+    split = split if all(split.few(places) for places in noisy) else asked
     moving = [place for places in noisy for place in places if cover.secret[place]]
     if len(set(moving)) == len(moving):
-        return find_joint([apart(noisy, [asked.sizes(places) for places in noisy], cover)])
-    if case.question.narrowed:
+        return find_joint([apart(noisy, split.shared, [split.parts(places) for places in noisy], cover)])
+    if question.narrowed:
         return None
+    split = split if all(split.even(places) for places in noisy) else asked
     effects, widest = cover.effects[0], largest(noisy, len(cover.sizes))
     ways: list[list[Option]] = [[(each, ()) for each in noisy], [(each, ()) for each in widest]]
     ways.append([(places, folded) for places, folded, _ in case.best_tables])
@@ -298,28 +343,43 @@ def _find(case: MarginalCase) -> Found | None:
         if not options or len(options) * len(effects) > MAX_TOLD:
             continue
         tells = cover.tells(options) @ np.ones(len(options)) > 0
-        shapes = [asked.shape(places, folded) for places, folded in options]
-        if tells.all() and None not in shapes:
-            tried.append(overlapping(options, [each for each in shapes if each is not None], cover))
+        if tells.all() and all(split.fits(*each) for each in options):
+            parts = [FOLDED_PARTS if folded else split.parts(places) for places, folded in options]
+            tried.append(overlapping(options, split.shared, parts, cover))
     return find_joint(tried)
 
 
+FOLDED_PARTS = Parts(np.array([2]), np.zeros(1, dtype=np.int64))
+
+
 @dataclass(frozen=True, eq=False)
-class Shapes:
-    """Into which components, by groups of cells that no edge leaves, tables fall."""
+class Components:
+    """Into which components tables fall, by groups of cells that no edge leaves, and into which classes."""
 
     question: Marginals
     groups: Sequence[Ints]
+    shared: Places
 
-    def sizes(self, places: Places) -> Ints:
-        """Return how many cells each component has that needs noise."""
-        own = find_components(self.question, self.groups, places)
-        many = np.bincount(own[own >= 0])
-        return many[many > 0]
+    def parts(self, places: Places) -> Parts:
+        """Return how many cells each component has that needs noise, and its class."""
+        rows = rows_by_component(find_components(self.question, self.groups, places))
+        zero = (np.zeros(self.question.sizes[place], dtype=np.int64) for place in places)
+        own = [self.groups[p] if p in self.shared else z for p, z in zip(places, zero, strict=True)]
+        of, first = number_products(own), np.array([each[0] for each in rows], dtype=np.int64)
+        return Parts(np.array([len(each) for each in rows], dtype=np.int64), of[first])
 
-    def shape(self, places: Places, folded: Places) -> tuple[int, int] | None:
-        """Return how many components a table has and how large all are; None where they differ, or it is part folded."""
-        sizes = self.sizes(places)
+    def few(self, places: Places) -> bool:
+        """Tell whether a table is in few enough classes."""
+        return len(np.unique(self.parts(places).classes)) <= MAX_CLASSES
+
+    def even(self, places: Places) -> bool:
+        """Tell whether all classes, of which there is none without, hold as many components of a table."""
+        own = self.parts(places)
+        return not np.ptp(np.bincount(own.classes)) and not np.ptp(own.cells)
+
+    def fits(self, places: Places, folded: Places) -> bool:
+        """Tell whether a table tells effects: its classes are even; of folded ones there is one, of one number."""
         if folded:
-            return (1, 2) if folded == places else None
-        return (len(sizes), int(sizes[0])) if len(sizes) and not np.ptp(sizes) else None
+            return folded == places and not self.shared
+        own = self.parts(places)
+        return len(own.cells) > 0 and set(self.shared) <= set(places) and self.even(places)

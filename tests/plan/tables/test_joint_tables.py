@@ -9,7 +9,7 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.joint_law import joint_variances
+from pandas_blowfish.plan.joint_noise.joint_law import joint_variances
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -22,7 +22,11 @@ CASES = {
     "attribute": ({}, {"neighbors": "attribute"}, EACH),
     "two of four": ({}, {"neighbors": 2}, EACH),
     "uneven groups": (UNEVEN, {}, EACH),
-    "a public column": ({"a": bf.public(), "d": bf.public()}, {}, [["a"], ["d", "b"], ["d", "c"], ["a", "d"]]),
+    "a public column": (
+        {"a": bf.public(), "d": bf.public()},
+        {},
+        [["a"], ["d", "b"], ["d", "c"], ["a", "d"]],
+    ),
     "even groups": ({"d": bf.partition([[0, 2], [1, 3]])}, {}, [["d"], ["d", "b"], ["c", "d"]]),
     "joint": ({("a", "c"): bf.edges([((0, 0), (1, 1)), ((0, 1), (1, 0))])}, {}, EACH),
     "ball": ({("a", "b", "d"): bf.threshold(2)}, {"neighbors": 1}, EACH),
@@ -47,7 +51,7 @@ def folded_plan():
     effects = [(n,) for n in range(6)], list(itertools.combinations(range(6), 2))
     tables = [[each, each, weight] for weight, own in zip((3, 2), effects, strict=True) for each in own]
     together = [list(range(6)), list(range(6, 21))]
-    form = {"tables": tables, "together": together, "plain": []}
+    form = {"tables": tables, "together": together, "plain": [], "shared": [[], []]}
     return question.reread(policy, policy.plan.epsilon if False else 1, "cliques", form)
 
 
@@ -174,7 +178,11 @@ def test_auto_is_never_worse_than_what_there_was(seed, neighbors):
     """Whatever the sizes, the plan chosen has the least error of all."""
     draw = random.Random(seed)
     domain = Domain(tuple(integers(f"x{n}", 0, draw.choice([1, 2, 5, 20, 300])) for n in range(5)))
-    tables = [list(pair) for pair in itertools.combinations(domain.columns[:3], 2)] if seed % 2 else [[n] for n in domain.columns]
+    tables = (
+        [list(pair) for pair in itertools.combinations(domain.columns[:3], 2)]
+        if seed % 2
+        else [[n] for n in domain.columns]
+    )
 
     plan = bf.Policy(domain, neighbors=neighbors).plan.marginal(tables, epsilon=1)
 
