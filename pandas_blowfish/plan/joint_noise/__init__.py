@@ -5,6 +5,7 @@ Read `norms.py` (what is measured in which norm), `ball_points.py` (the numbers 
 """
 
 from pandas_blowfish.plan.joint_noise.ball_points import clique_weights, count_points, difference, numerator
+from pandas_blowfish.plan.joint_noise.joint_law import joint_reach, joint_variances, law_text
 from pandas_blowfish.plan.joint_noise.norms import (
     APART,
     BOX,
@@ -32,5 +33,8 @@ __all__ = [
     "clique_weights",
     "count_points",
     "difference",
+    "joint_reach",
+    "joint_variances",
+    "law_text",
     "numerator",
 ]
