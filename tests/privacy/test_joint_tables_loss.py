@@ -116,7 +116,7 @@ def pairs_of(policy, domain):
 @pytest.mark.parametrize("neighbors", ["record", "attribute", 2])
 @pytest.mark.parametrize("case", SECRETS)
 def test_worst_case_over_larger_graphs(case, neighbors):
-    """What facts learnt later may make of it: at least the loss over every pair; nothing where totals change."""
+    """What facts learnt later may make of it: the loss over every pair; nothing where totals change."""
     policy = bf.Policy(DOMAIN, secrets=SECRETS[case], neighbors=neighbors)
     plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=Fraction(1, 2), strategy="cliques")
     worst = worst_of(plan.measurement, pairs_of(policy, plan.domain))
@@ -173,7 +173,7 @@ def test_the_kernel_finds_lies():
 
 
 def test_released_charged_and_read_again(tmp_path):
-    """By groups, behind a filter on a public column, with recorded facts, under a name, and free sub-tables."""
+    """By groups, behind a filter on a public column, under a name, and with facts recorded later."""
     domain = Domain((*DOMAIN, integers("r", 0, 2)))
     policy = bf.Policy(domain, secrets={"r": bf.public()})
     rows = pd.DataFrame({a.name: np.random.default_rng(5).integers(0, a.size, 500) for a in domain})

@@ -18,7 +18,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import exp_negative
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise.ball_points import count_points, difference, numerator
+from pandas_blowfish.plan.joint_noise.ball_points import difference, list_points, numerator
 from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, Shape
 
 _BITS = 160  # of sums of whole numbers times powers of a, beyond those of the numbers
@@ -72,8 +72,8 @@ def _clique_variance(cells: int, rest: Shape, scale: Fraction) -> float:
     """Return the variance of each of the cells of a clique, drawn together with the rest."""
     shape = ((CLIQUE, cells, ()), *rest)
     dimension = sum(many - (kind == CLIQUE) for kind, many, _ in shape)
-    sums = _squares(cells, dimension + 3)
-    values = [each * count_points(rest, radius) for radius, each in enumerate(sums)]
+    sums, points = _squares(cells, dimension + 3), list_points(rest, dimension + 3)
+    values = [each * many for each, many in zip(sums, points.tolist(), strict=True)]
     above, below, left = _series([difference(values, dimension + 3), numerator(shape)], scale)
     return above / below / left / left
 

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.joint_noise import MAX_CLIQUE, MAX_DIMENSION
+from pandas_blowfish.plan.joint_noise import MAX_CLIQUE
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, Option, Places, find_within
 from pandas_blowfish.plan.tables.weights import best_weights
 from pandas_blowfish.policy.graph.secret_graph import connect
 
 Together = tuple[tuple[int, ...], ...]  # numbers of tables, group after group
+MAX_WIDE = 300  # dimensions of a group's noise: beyond, larger groups gain 1% and take long to plan
 MAX_CLASSES = 16  # that have noise of their own
 MAX_KINDS = 400  # of tables, that are told apart by a search for groups
 MAX_APART = 200  # tables up to which each may be a group of its own
@@ -80,9 +81,9 @@ class Measured:
     hits: NDArray[np.bool_]
     plain: NDArray[np.bool_]
 
-    def square(self, group: Sequence[int]) -> float:
+    def square(self, group: tuple[int, ...]) -> float:
         """Return the mean square of the radius of a group's noise at scale 1, by what its classes add."""
-        tables = list(group)
+        tables: list[int] = list(group)
         if self.plain[tables[0]]:
             return 2.0
         own = self.own[tables].sum(axis=0)
@@ -132,14 +133,14 @@ class Measured:
         for end in range(1, len(kinds) + 1):
             wide = many[end] - many[:end]
             cost = np.cbrt(((error[end] - error[:end]) * (wide + 1) * (wide + 2)).sum(axis=1))
-            cost[(wide.max(axis=1) > MAX_DIMENSION) & (np.arange(end) < end - 1)] = np.inf
+            cost[(wide.max(axis=1) > MAX_WIDE) & (np.arange(end) < end - 1)] = np.inf
             cost[end - 1] = min(cost[end - 1], single[end - 1])
             first[end] = int(np.argmin(least[:end] + cost))
             least[end] = least[first[end]] + cost[first[end]]
         found, end = [], len(kinds)
         while end:
             inside = np.flatnonzero((kind >= first[end]) & (kind < end))
-            found.append(tuple(int(tables[place]) for place in inside))
+            found.append(tuple(tables[place] for place in inside.tolist()))
             end = int(first[end])
         return _small_enough(found, self.dimensions.max(axis=1, initial=0))
 
@@ -163,14 +164,14 @@ def _small_enough(groups: Sequence[tuple[int, ...]], dimensions: Ints) -> list[t
     found = []
     for group in groups:
         sizes = np.cumsum(dimensions[list(group)])
-        part = (sizes - 1) // MAX_DIMENSION
+        part = (sizes - 1) // MAX_WIDE
         found += [tuple(np.array(group)[part == each].tolist()) for each in np.unique(part)]
     return found
 
 
 @dataclass(frozen=True)
 class Found:
-    """Tables with the weights of their groups, the groups, their classes, and which have noise of their own."""
+    """Tables with the weights of their groups, the groups, their classes, those with noise of their own."""
 
     tables: list[tuple[Places, Places, int]]
     together: Together
@@ -213,20 +214,20 @@ class Parts:
 
     @property
     def plain(self) -> bool:
-        """Tell whether it has too many cells for noise that is drawn together."""
-        large = self.cells.max(initial=0) > MAX_CLIQUE or len(self.cells) > MAX_CLASSES
-        return bool(large or (self.cells - 1).sum() > MAX_DIMENSION)
+        """Tell whether it has too many cells, or components, for noise that is drawn together."""
+        return bool(self.cells.max(initial=0) > MAX_CLIQUE or len(self.cells) > MAX_CLASSES)
 
     @property
     def alone(self) -> float:
         """Return what all add to the error where each has noise of its own."""
-        return sum(clique_spread(cells) * cells * (cells + 1) for cells in self.cells.tolist())
+        each = (clique_spread(cells) * cells * (cells + 1) for cells in self.cells.tolist())
+        return float(sum(each))
 
     def count(self, classes: int) -> tuple[Floats, Ints]:
-        """Return for each class what its components add to the error in the unit ball, and their dimensions."""
+        """Return for each class what its components add to the error, in the unit ball, and dimensions."""
         spread = [clique_spread(cells) for cells in self.cells.tolist()]
-        many = np.bincount(self.classes, self.cells - 1, classes)
-        return np.bincount(self.classes, spread, classes), np.rint(many).astype(np.int64)
+        many = np.rint(np.bincount(self.classes, self.cells - 1, classes)).astype(np.int64)
+        return np.asarray(np.bincount(self.classes, spread, classes), dtype=np.float64), many
 
 
 def apart(sets: Sequence[Places], shared: Places, parts: Sequence[Parts], cover: Cover) -> Measured:

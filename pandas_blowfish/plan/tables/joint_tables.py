@@ -63,7 +63,7 @@ class JointTables(Residual):
         together: The numbers of the tables of each group; all of a group have the same weight.
         shared: For each group columns that all its tables have: rows whose cells of these are in other groups
             that no edge leaves are of another class, with noise of its own.
-        plain: The numbers of groups of one table whose cells have noise of their own, with a change of 2 in L1.
+        plain: The numbers of groups of one table whose cells have noise of their own: a change is 2, in L1.
 
     Proof note:
         Requires: no touched facts; no edge leads to where a row is not counted; `Changes.losses` and
@@ -166,7 +166,8 @@ class JointTables(Residual):
     @cached_property
     def scales(self) -> Scales:
         """Return one scale a query row: class after class of each group, then that of what is exact."""
-        codes, joint, values = np.full(sum(self.rows), -1, dtype=np.int32), {}, []
+        codes, joint = np.full(sum(self.rows), -1, dtype=np.int32), {}
+        values: list[Fraction] = []
         for group, (classes, scale) in enumerate(zip(self.classes, self.group_scales, strict=True)):
             for each in [[*itertools.chain(*classes)]] if group in self.plain else classes:
                 for table, rows in each:
@@ -207,7 +208,7 @@ class JointTables(Residual):
 
     @cached_property
     def spreads(self) -> list[Floats]:
-        """Return for each table how far the noise of each of its components goes in each of its directions."""
+        """Return for each table how far the noise of each of its components goes in every direction."""
         found = []
         for table, first in enumerate(self.begins[:-1].tolist()):
             rows = rows_by_component(self.components[table])
@@ -378,7 +379,7 @@ class Components:
         return not np.ptp(np.bincount(own.classes)) and not np.ptp(own.cells)
 
     def fits(self, places: Places, folded: Places) -> bool:
-        """Tell whether a table tells effects: its classes are even; of folded ones there is one, of one number."""
+        """Tell whether a table tells effects: its classes are even; all of a folded one's columns are."""
         if folded:
             return folded == places and not self.shared
         own = self.parts(places)
