@@ -30,9 +30,11 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread, clique_widening
+from pandas_blowfish.plan.joint_noise.log_concave import TOGETHER_WIDENING, widest_together
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
+from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
@@ -226,7 +228,7 @@ def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, 
     sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
     low, high = np.zeros(len(frame)), np.ones(len(frame))
     low[known], high[known] = _answer_ends(inner, sure)
-    spread = float(widest(sure)) * errors * _rounding(facts) + (errors > 0)
+    spread = _far(facts, sure) * errors + (errors > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         below, above = low / (totals + spread), high / (totals - spread)
     least = 0.0 if facts["post"] not in SIGNED else -np.inf
@@ -368,7 +370,13 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     terms, one = _terms(facts), variance(scale)
     if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    spread = widest(level) * std * _rounding(facts) + 1
+    spread = _far(facts, level) * std + 1
+    if terms == CLIQUES:
+        for cells in facts["clique_sizes"]:
+            error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
+            far = clique_reach(cells, scale, level) if np.isclose(std, error, rtol=1e-9, atol=0).any() else 0
+            spread = np.where(np.isclose(std, error, rtol=1e-9, atol=0), far, spread)
+        return spread
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:
@@ -381,10 +389,29 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _rounding(facts: Facts) -> float:
-    """Return how much wider the law of rounded noise is than its standard error says."""
+def rounding_of(facts: Mapping[str, Any]) -> float:
+    """Return how much wider the law of whole noises, or of some drawn together, is than its error says."""
+    return widening_of(facts) * _whole_rounding(facts)
+
+
+def _whole_rounding(facts: Mapping[str, Any]) -> float:
+    """Return how much wider the law of whole noises is than its error says."""
     finest = Fraction(facts["smallest_scale"])
     return math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
+
+
+def widening_of(facts: Mapping[str, Any]) -> float:
+    """Return how many times further than their error says sums may go of noises that are drawn together."""
+    if facts.get("drawn_together"):
+        return TOGETHER_WIDENING
+    return clique_widening(facts.get("clique_sizes", ()), Fraction(facts["smallest_scale"]))
+
+
+def _far(facts: Mapping[str, Any], level: Any) -> float:
+    """Return how many standard errors hold an answer with at least this probability."""
+    if facts.get("drawn_together"):
+        return widest_together(level) * _whole_rounding(facts)
+    return float(widest(level)) * rounding_of(facts)
 
 
 def label_text(label: Any) -> str:

@@ -18,6 +18,7 @@ Strategy: TypeAlias = (
     Literal[
         "auto",
         "identity",
+        "cliques",
         "ordered",
         "ordered_hierarchical",
         "hierarchical",
@@ -28,7 +29,7 @@ Strategy: TypeAlias = (
         "residual",
         "even",
         "joint",
-        "cliques",
+        "shared",
         "total",
         "moments",
         "together",

@@ -78,7 +78,7 @@ def test_loss_of_random_instances(chunk, make_full_policy, make_filter):
             continue
         epsilon = Fraction(draw.randint(1, 9), draw.randint(1, 20))
         try:
-            plan = scope.marginal(tables, epsilon=epsilon, strategy="cliques")
+            plan = scope.marginal(tables, epsilon=epsilon, strategy="shared")
         except ArgumentError:
             continue
         edges = definition_edges(policy, plan.domain.columns)
@@ -118,7 +118,7 @@ def pairs_of(policy, domain):
 def test_worst_case_over_larger_graphs(case, neighbors):
     """What facts learnt later may make of it: the loss over every pair; nothing where totals change."""
     policy = bf.Policy(DOMAIN, secrets=SECRETS[case], neighbors=neighbors)
-    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=Fraction(1, 2), strategy="cliques")
+    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=Fraction(1, 2), strategy="shared")
     worst = worst_of(plan.measurement, pairs_of(policy, plan.domain))
 
     own = plan.measurement.worst_case(closure_graph(policy, plan.domain))
@@ -133,7 +133,7 @@ def test_facts_and_several_rows_a_person_are_paid_for():
     told = bf.Policy(DOMAIN, constraints=[bf.Marginal("a", answer=[5, 7])])
     many = bf.Policy(DOMAIN, max_rows=3)
     for policy, least in ((told, 2), (many, 3)):
-        plan = policy.plan.marginal([["a", "b"], ["c"]], epsilon=1, strategy="cliques")
+        plan = policy.plan.marginal([["a", "b"], ["c"]], epsilon=1, strategy="shared")
 
         worst = worst_of(plan.measurement, pairs_of(policy, plan.domain))
 
@@ -149,7 +149,7 @@ def lie(plan, **changed):
 def test_the_kernel_finds_lies():
     """Finer scales, groups that no edge was said to leave, tables of a group that are counted twice."""
     policy = bf.Policy(DOMAIN)
-    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=1, strategy="cliques")
+    plan = policy.plan.marginal([["a"], ["b"], ["c"]], epsilon=1, strategy="shared")
     made, check = plan.measurement, Check.of(policy, plan)
     apart = (np.arange(2), made.groups[1], made.groups[2])
 
@@ -185,7 +185,7 @@ def test_released_charged_and_read_again(tmp_path):
     again = scope.marginal([["a"], ["b"], ["c"]], epsilon=1, name="three", post=False)
 
     receipt = first["a"].blowfish.receipt
-    assert receipt["strategy"] == "cliques"
+    assert receipt["strategy"] == "shared"
     assert receipt["spent"] == "1"
     sizes = rows["r"].value_counts()
     for key, table in first.items():

@@ -17,6 +17,7 @@ from pandas_blowfish.exact.number import exact
 
 STEPS = 4_000  # ends of laws that are tried
 SLACK = 1e-3
+TOGETHER_WIDENING = 1.4  # how many times more than `widest` that is at most, whatever the level
 
 
 def widest_together(level: Any) -> float:

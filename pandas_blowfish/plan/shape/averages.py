@@ -38,6 +38,7 @@ class Averages:
         public: For each line whether its number of rows is exact.
         finest: The smallest scale of the noise.
         post: Whether impossible values are moved to the nearest that are not.
+        widening: How many times further than their errors say sums may go of noises that sum to 0.
     """
 
     sums: Floats
@@ -49,6 +50,7 @@ class Averages:
     public: Any
     finest: Fraction
     post: bool
+    widening: float = 1.0
 
     @property
     def rows(self) -> Floats:
@@ -91,6 +93,7 @@ class Averages:
             shares: By how many such sums the doubt is shared.
         """
         one, wide = variance(self.finest), np.array([widest(1 - (1 - level) / shares) for level in levels])
+        wide = self.widening * wide
         if one <= 0:
             return wide[:, None]
         rounding = np.sqrt(float(2 * self.finest**2) / one)

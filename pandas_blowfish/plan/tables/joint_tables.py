@@ -1,4 +1,4 @@
-"""Cliques: tables whose noise is drawn together, group after group, so that an edge pays once per group.
+"""Shared: tables whose noise is drawn together, group after group, so that an edge pays once per group.
 
 Never sees rows. A record that moves changes a table from one cell to another of the same component (cells
 that edges lead between). A component is a clique: the noise of its cells adds up to 0, so its total is exact.
@@ -21,6 +21,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.joint_noise import BOX, CLIQUE, Block, Joint
 from pandas_blowfish.plan.joint_noise.joint_law import joint_variances
 from pandas_blowfish.plan.loss import EXACT, WorstCase
+from pandas_blowfish.plan.protocol import TOGETHER
 from pandas_blowfish.plan.scales import FARTHEST, Scales, fit_scales, variance
 from pandas_blowfish.plan.shape.nonnegative import number_products
 from pandas_blowfish.plan.tables.cover import Option
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.tables.question import MarginalCase, Marginals
 
 Places = tuple[int, ...]
-CLIQUES = "cliques"
+SHARED = "shared"
 MAX_KINDS = 256  # of noise in one release
 MAX_TOLD = 4_000_000  # effects times tables up to which these are looked at
 PROOF = (
@@ -85,7 +86,7 @@ class JointTables(Residual):
     @property
     def proof_id(self) -> str:
         """Return where PROOFS.md argues it."""
-        return "joint tables"
+        return "shared"
 
     @property
     def proof(self) -> str:
@@ -96,6 +97,11 @@ class JointTables(Residual):
             scales=", ".join(map(str, sorted(set(self.group_scales)))),
             epsilon=self.epsilon,
         )
+
+    @property
+    def noise_terms(self) -> str:
+        """Return that answers are weighted sums of noises that are drawn together."""
+        return TOGETHER
 
     @property
     def form(self) -> dict[str, Any]:
@@ -288,10 +294,10 @@ def rows_by_component(components: Ints) -> list[Ints]:
     return [each for each in np.split(order, cuts) if len(each)]
 
 
-class CliquesBuilder:
+class SharedBuilder:
     """Tables whose noise is drawn together, where no edge leads to where a row is not counted."""
 
-    name = CLIQUES
+    name = SHARED
 
     def build(self, case: MarginalCase) -> Iterator[JointTables]:
         """Yield the best that a search finds; nothing where it does not apply."""
@@ -313,7 +319,7 @@ class CliquesBuilder:
 
 def _make(case: MarginalCase, found: Found) -> JointTables:
     listed, question = tuple(WeightedTable(*each) for each in found.tables), case.question
-    own = (CLIQUES, question, listed, case.cover, question.groups(case.policy), case.epsilon)
+    own = (SHARED, question, listed, case.cover, question.groups(case.policy), case.epsilon)
     return JointTables(*own, found.together, found.shared, found.plain)
 
 

@@ -15,7 +15,7 @@ from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis
 from pandas_blowfish.plan.shape.averages import Averages, bound_error, exact_error, powers
 from pandas_blowfish.plan.shape.covariance import sum_variances
 from pandas_blowfish.queries.frames.free import Lines, lines_of, quantile_again
-from pandas_blowfish.release import Facts, is_shifted, label_text, with_receipt
+from pandas_blowfish.release import Facts, is_shifted, label_text, widening_of, with_receipt
 
 
 def mean_again(release: pd.DataFrame) -> pd.DataFrame:
@@ -103,6 +103,7 @@ class _Read:
             public,
             Fraction(lines.facts["smallest_scale"]),
             bool(lines.facts["post"]),
+            widening_of(lines.facts),
         )
 
     @classmethod

@@ -41,7 +41,7 @@ def plan_of(case, where=None, **arguments):
     secrets, options, tables = CASES[case]
     policy = bf.Policy(DOMAIN, secrets=secrets, **options)
     scope = policy.plan.where(where) if where else policy.plan
-    return scope.marginal(tables, **{"epsilon": "3/4", "strategy": "cliques", **arguments})
+    return scope.marginal(tables, **{"epsilon": "3/4", "strategy": "shared", **arguments})
 
 
 def folded_plan():
@@ -52,7 +52,7 @@ def folded_plan():
     tables = [[each, each, weight] for weight, own in zip((3, 2), effects, strict=True) for each in own]
     together = [list(range(6)), list(range(6, 21))]
     form = {"tables": tables, "together": together, "plain": [], "shared": [[], []]}
-    return question.reread(policy, 1, "cliques", form)
+    return question.reread(policy, 1, "shared", form)
 
 
 def noise_covariance(scales):
@@ -152,7 +152,7 @@ def test_read_again_from_its_form(case):
     plan = plan_of(case)
 
     form = json.loads(json.dumps(plan.measurement.form))
-    again = plan.asked[0].reread(plan.policy, plan.epsilon, "cliques", form)
+    again = plan.asked[0].reread(plan.policy, plan.epsilon, "shared", form)
 
     assert again.scales == plan.scales
     assert {code: joint.shape for code, joint in again.scales.joint.items()} == {
@@ -167,10 +167,10 @@ def test_differences_of_two_valued_columns():
 
     plan = policy.plan.marginal(list(policy.domain.columns), order=2, epsilon=1)
 
-    assert plan.strategy == "cliques"
+    assert plan.strategy == "shared"
     assert {block.kind for joint in plan.scales.joint.values() for block in joint.blocks} == {"box"}
     errors = plan.candidates.set_index("strategy")["mse"]
-    assert errors["cliques"] < 0.75 * errors["residual"]
+    assert errors["shared"] < 0.75 * errors["residual"]
 
 
 @pytest.mark.parametrize("neighbors", ["record", "attribute", 2])
@@ -196,7 +196,7 @@ def test_twenty_columns_in_one_group():
 
     plan = bf.Policy(domain).plan.marginal([[name] for name in domain.columns], epsilon=1)
 
-    assert plan.strategy == "cliques"
+    assert plan.strategy == "shared"
     assert plan.mse == pytest.approx(154, rel=0.01)
     assert len(plan.scales.joint) == 1
 
@@ -207,7 +207,7 @@ def test_large_tables_keep_noise_of_their_own():
 
     plan = bf.Policy(domain).plan.marginal([["x"], ["a"], ["b"], ["c"]], epsilon=1)
 
-    assert plan.strategy == "cliques"
+    assert plan.strategy == "shared"
     assert len(plan.scales.joint) == 1
     assert plan.measurement.plain == (0,)
     large, small = np.split(plan.std**2, [2000])
@@ -229,7 +229,7 @@ def test_where_it_is_not_offered(secrets, options, tables, where):
     policy = bf.Policy(DOMAIN, secrets=secrets, **options)
     scope = policy.plan.where(where) if where else policy.plan
 
-    with pytest.raises(ArgumentError, match="cliques"):
-        scope.marginal(tables, strategy="cliques")
+    with pytest.raises(ArgumentError, match="shared"):
+        scope.marginal(tables, strategy="shared")
 
-    assert scope.marginal(tables).strategy != "cliques"
+    assert scope.marginal(tables).strategy != "shared"
