@@ -30,8 +30,8 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread, clique_widening
-from pandas_blowfish.plan.joint_noise.log_concave import TOGETHER_WIDENING, widest_together
+from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread
+from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, ONE, SUM
@@ -228,7 +228,7 @@ def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, 
     sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
     low, high = np.zeros(len(frame)), np.ones(len(frame))
     low[known], high[known] = _answer_ends(inner, sure)
-    spread = _far(facts, sure) * errors + (errors > 0)
+    spread = find_far(facts, sure) * errors + (errors > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         below, above = low / (totals + spread), high / (totals - spread)
     least = 0.0 if facts["post"] not in SIGNED else -np.inf
@@ -370,7 +370,7 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     terms, one = _terms(facts), variance(scale)
     if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    spread = _far(facts, level) * std + 1
+    spread = find_far(facts, level) * std + 1
     if terms == CLIQUES:
         for cells in facts["clique_sizes"]:
             error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
@@ -387,31 +387,6 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         if exactly is not None:
             spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
     return spread
-
-
-def rounding_of(facts: Mapping[str, Any]) -> float:
-    """Return how much wider the law of whole noises, or of some drawn together, is than its error says."""
-    return widening_of(facts) * _whole_rounding(facts)
-
-
-def _whole_rounding(facts: Mapping[str, Any]) -> float:
-    """Return how much wider the law of whole noises is than its error says."""
-    finest = Fraction(facts["smallest_scale"])
-    return math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-
-
-def widening_of(facts: Mapping[str, Any]) -> float:
-    """Return how many times further than their error says sums may go of noises that are drawn together."""
-    if facts.get("drawn_together"):
-        return TOGETHER_WIDENING
-    return clique_widening(facts.get("clique_sizes", ()), Fraction(facts["smallest_scale"]))
-
-
-def _far(facts: Mapping[str, Any], level: Any) -> float:
-    """Return how many standard errors hold an answer with at least this probability."""
-    if facts.get("drawn_together"):
-        return widest_together(level) * _whole_rounding(facts)
-    return float(widest(level)) * rounding_of(facts)
 
 
 def label_text(label: Any) -> str:

@@ -23,9 +23,9 @@ from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cliques import Cliques, CliquesBuilder, CliqueTable
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
-from pandas_blowfish.plan.tables.joint_tables import SHARED, SharedBuilder
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
+from pandas_blowfish.plan.tables.shared.joint_tables import SHARED, SharedBuilder
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of

@@ -11,11 +11,12 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.plan.joint_noise.widening import widening_of
 from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis
 from pandas_blowfish.plan.shape.averages import Averages, bound_error, exact_error, powers
 from pandas_blowfish.plan.shape.covariance import sum_variances
 from pandas_blowfish.queries.frames.free import Lines, lines_of, quantile_again
-from pandas_blowfish.release import Facts, is_shifted, label_text, widening_of, with_receipt
+from pandas_blowfish.release import Facts, is_shifted, label_text, with_receipt
 
 
 def mean_again(release: pd.DataFrame) -> pd.DataFrame:

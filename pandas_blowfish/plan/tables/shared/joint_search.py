@@ -31,13 +31,13 @@ FOLDED = 4 / 3  # the variance of a number that is uniform between -2 and 2
 
 
 @lru_cache(maxsize=1024)
-def clique_spread(cells: int) -> float:
+def ball_spread(cells: int) -> float:
     """Return the mean squared length of a point that is uniform in the unit ball of a clique.
 
     Where j cells are above 0, these and the others are uniform parts of 1 and of -1.
 
     Examples:
-        >>> round(clique_spread(2), 6), round(12 * clique_spread(3) / 3, 6)
+        >>> round(ball_spread(2), 6), round(12 * ball_spread(3) / 3, 6)
         (0.666667, 3.333333)
     """
     from scipy.special import gammaln
@@ -53,7 +53,7 @@ def clique_spread(cells: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class TableChoice:
     """Tables that may be measured together.
 
     Rows stay in their class, whatever edges they move along, where tables share columns: each class has noise
@@ -179,13 +179,13 @@ class Found:
     plain: tuple[int, ...]
 
 
-def find_joint(tried: Sequence[Measured]) -> Found | None:
+def find_joint(tried: Sequence[TableChoice]) -> Found | None:
     """Return the tables and groups of the least error found.
 
     Args:
         tried: Sets of tables each of which answers what is asked.
     """
-    best: tuple[float, Measured, Together, list[int]] | None = None
+    best: tuple[float, TableChoice, Together, list[int]] | None = None
     for each in tried:
         for together in each.groupings():
             error, weights = each.weigh(together)
@@ -220,17 +220,17 @@ class Parts:
     @property
     def alone(self) -> float:
         """Return what all add to the error where each has noise of its own."""
-        each = (clique_spread(cells) * cells * (cells + 1) for cells in self.cells.tolist())
+        each = (ball_spread(cells) * cells * (cells + 1) for cells in self.cells.tolist())
         return float(sum(each))
 
     def count(self, classes: int) -> tuple[Floats, Ints]:
         """Return for each class what its components add to the error, in the unit ball, and dimensions."""
-        spread = [clique_spread(cells) for cells in self.cells.tolist()]
+        spread = [ball_spread(cells) for cells in self.cells.tolist()]
         many = np.rint(np.bincount(self.classes, self.cells - 1, classes)).astype(np.int64)
         return np.asarray(np.bincount(self.classes, spread, classes), dtype=np.float64), many
 
 
-def apart(sets: Sequence[Places], shared: Places, parts: Sequence[Parts], cover: Cover) -> Measured:
+def choose_apart(sets: Sequence[Places], shared: Places, parts: Sequence[Parts], cover: Cover) -> TableChoice:
     """Return tables that tell nothing of each other, each asked for, whatever their components are.
 
     Args:
@@ -249,10 +249,12 @@ def apart(sets: Sequence[Places], shared: Places, parts: Sequence[Parts], cover:
     alone = np.array([each.alone for each in parts]) * times
     options: list[Option] = [(places, ()) for places in sets]
     told, hits = np.eye(len(sets)), _hits(cover, options)
-    return Measured(options, shared, dimensions, own, alone, told, own.sum(axis=1), hits, plain)
+    return TableChoice(options, shared, dimensions, own, alone, told, own.sum(axis=1), hits, plain)
 
 
-def overlapping(options: list[Option], shared: Places, parts: Sequence[Parts], cover: Cover) -> Measured:
+def choose_overlapping(
+    options: list[Option], shared: Places, parts: Sequence[Parts], cover: Cover
+) -> TableChoice:
     """Return tables that tell effects together; components of a table, and its classes, are equally large.
 
     Args:
@@ -264,7 +266,7 @@ def overlapping(options: list[Option], shared: Places, parts: Sequence[Parts], c
     classes = max(int(each.classes.max(initial=0)) for each in parts) + 1
     folded, plain = np.array([bool(fold) for _, fold in options]), np.array([each.plain for each in parts])
     cells, many = (np.array([at(each.cells) for each in parts]) for at in (np.max, len))
-    unit = np.array([clique_spread(each) / (each - 1) for each in cells.tolist()])
+    unit = np.array([ball_spread(each) / (each - 1) for each in cells.tolist()])
     tells = cover.tells(options)
     tells = np.asarray(tells if isinstance(tells, np.ndarray) else tells.toarray())
     told = 2 * tells / np.where(folded, FOLDED, np.where(plain, 1.0, unit))
@@ -273,7 +275,7 @@ def overlapping(options: list[Option], shared: Places, parts: Sequence[Parts], c
     own = np.repeat(each[:, None] / classes, classes, axis=1)
     dimensions = np.repeat((many * (cells - 1) // classes)[:, None], classes, axis=1)
     hits = _hits(cover, options)
-    return Measured(
+    return TableChoice(
         options, shared, dimensions, own, each * cells * (cells + 1), told, cover.effects[1], hits, plain
     )
 
@@ -283,7 +285,7 @@ def _hits(cover: Cover, options: Sequence[Option]) -> NDArray[np.bool_]:
     return cover.losses(options) > 0
 
 
-def largest(sets: Sequence[Places], width: int) -> list[Places]:
+def find_largest(sets: Sequence[Places], width: int) -> list[Places]:
     """Return the sets of columns that are not part of another."""
     bits = np.zeros((len(sets), width), dtype=bool)
     for row, places in enumerate(sets):

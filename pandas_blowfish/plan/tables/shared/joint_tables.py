@@ -25,17 +25,17 @@ from pandas_blowfish.plan.protocol import TOGETHER
 from pandas_blowfish.plan.scales import FARTHEST, Scales, fit_scales, variance
 from pandas_blowfish.plan.shape.nonnegative import number_products
 from pandas_blowfish.plan.tables.cover import Option
-from pandas_blowfish.plan.tables.joint_search import (
+from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
+from pandas_blowfish.plan.tables.shared.joint_search import (
     MAX_CLASSES,
     Found,
     Parts,
     Together,
-    apart,
+    choose_apart,
+    choose_overlapping,
     find_joint,
-    largest,
-    overlapping,
+    find_largest,
 )
-from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:
@@ -337,11 +337,13 @@ def _find(case: MarginalCase) -> Found | None:
     split = split if all(split.few(places) for places in noisy) else asked
     moving = [place for places in noisy for place in places if cover.secret[place]]
     if len(set(moving)) == len(moving):
-        return find_joint([apart(noisy, split.shared, [split.parts(places) for places in noisy], cover)])
+        return find_joint(
+            [choose_apart(noisy, split.shared, [split.parts(places) for places in noisy], cover)]
+        )
     if question.narrowed:
         return None
     split = split if all(split.even(places) for places in noisy) else asked
-    effects, widest = cover.effects[0], largest(noisy, len(cover.sizes))
+    effects, widest = cover.effects[0], find_largest(noisy, len(cover.sizes))
     ways: list[list[Option]] = [[(each, ()) for each in noisy], [(each, ()) for each in widest]]
     ways.append([(places, folded) for places, folded, _ in case.best_tables])
     ways.append([(each, each) for each in effects if cover.foldable(each) == each])
@@ -352,7 +354,7 @@ def _find(case: MarginalCase) -> Found | None:
         tells = cover.tells(options) @ np.ones(len(options)) > 0
         if tells.all() and all(split.fits(*each) for each in options):
             parts = [FOLDED_PARTS if folded else split.parts(places) for places, folded in options]
-            tried.append(overlapping(options, split.shared, parts, cover))
+            tried.append(choose_overlapping(options, split.shared, parts, cover))
     return find_joint(tried)
 
 
