@@ -195,3 +195,29 @@ def test_released_charged_and_read_again(tmp_path):
     assert df.blowfish.budget.spent == 1
     ledger.record_exact("rows", bf.Marginal("a", answer=np.bincount(rows["a"]).tolist()))
     assert df.blowfish.budget.spent >= 1
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", "6"])
+@pytest.mark.parametrize("post", [True, False])
+@pytest.mark.parametrize("case", ["full", "groups"])
+def test_intervals_cover(case, post, epsilon):
+    """Counts, and free sums of them, are within their intervals at least as often as these say."""
+    policy = bf.Policy(DOMAIN, secrets=SECRETS[case])
+    rows = pd.DataFrame({a.name: np.random.default_rng(5).integers(0, a.size, 60) for a in DOMAIN})
+    tables = [["a", "b"], ["c"]]
+    truth = {tuple(each): rows.value_counts(each, sort=False) for each in [*tables, ["b"]]}
+    df, inside = rows.blowfish.protect(policy, epsilon=1_000), {0.5: [], 0.9: []}
+
+    for seed in range(40):
+        with bf.testing.replay(seed):
+            found = dict(df.blowfish.marginal(tables, epsilon=epsilon, strategy="shared", post=post))
+        found["b",] = found["a", "b"].blowfish.marginal(["b"])
+        for key, table in found.items():
+            right = truth[key].reindex(table.index if len(key) > 1 else [(v,) for v in table.index])
+            for level, each in inside.items():
+                ends = table.blowfish.interval(level)
+                number = right.fillna(0).to_numpy()
+                each.append((ends["low"].to_numpy() <= number) & (number <= ends["high"].to_numpy()))
+
+    for level, each in inside.items():
+        assert np.concatenate(each).mean() >= level - 0.03

@@ -74,6 +74,12 @@ def describe_cliques(made: Cliques) -> Record | None:
     return _complete({**(describe_cells(made) or {"exact": None}), "spreads": spreads})
 
 
+def describe_parts(codes: Ints, spreads: Floats, scale: Fraction) -> Record | None:
+    """Return the same of counts of which each has the number of its total, or is exact: `ALONE`."""
+    stated = {"of": "cells", "exact": to_runs(codes), "scales": [str(scale)], "spreads": spreads.tolist()}
+    return _complete(stated)
+
+
 def _widths(record: Mapping[str, Any], codes: Ints) -> tuple[float, Floats]:
     """Return how wide errors of counts in no total are, and of those in each."""
     totals = int(codes.max(initial=-1)) + 1

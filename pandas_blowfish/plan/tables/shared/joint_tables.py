@@ -232,7 +232,7 @@ class JointTables(Residual):
 
         Where that differs, it is a mean, of which nothing but its order of size is used.
         """
-        return [float(each.mean()) for each in self.spreads]
+        return [min(max(float(each.mean()), 1e-200), 1e200) for each in self.spreads]
 
     @cached_property
     def uneven(self) -> bool:
@@ -256,7 +256,21 @@ class JointTables(Residual):
 
     def table_covariance(self, places: Places) -> dict[str, Any] | None:
         """Return how errors of an asked table's counts go together, in the order of its columns."""
-        return None if self.uneven else super().table_covariance(places)
+        if not self.uneven:
+            return super().table_covariance(places)
+        from pandas_blowfish.plan.shape.covariance import ALONE, describe_parts  # here: it reads strategies
+
+        order, question = tuple(sorted(places)), self.question
+        codes = np.full([question.whole.shape[place] for place in order], ALONE, dtype=np.int64)
+        table = next((n for n, each in enumerate(self.tables) if each.places == order), None)
+        if table is None:  # all its counts are exact
+            return describe_parts(codes.ravel(), np.zeros(0), Fraction(0))
+        own = np.full(math.prod(self.shapes[table]), ALONE, dtype=np.int64)
+        for number, rows in enumerate(rows_by_component(self.components[table])):
+            own[rows] = number
+        codes[np.ix_(*(question.kept_bins[place] for place in order))] = own.reshape(self.shapes[table])
+        turned = codes.transpose([order.index(place) for place in places]).ravel()
+        return describe_parts(turned, self.spreads[table], self.table_scales[table])
 
     def worst_case(self, graph: RecordGraph) -> WorstCase:
         """Return what is lost over a graph that holds all edges this was planned under.

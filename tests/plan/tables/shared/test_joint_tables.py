@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import random
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.joint_noise.joint_law import joint_variances
 from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.shape.covariance import table_variances
 from pandas_blowfish.policy.domain import Domain, integers
 
 DOMAIN = Domain((integers("a", 0, 1), integers("b", 0, 2), integers("c", 0, 1), integers("d", 0, 3)))
@@ -84,6 +86,31 @@ def test_variances_are_those_of_the_estimates(case):
     found = np.einsum("ij,jk,ik->i", estimator, spread, estimator)
     assert np.allclose(found, plan.std**2, rtol=1e-6, atol=1e-9)
     assert plan.mse == pytest.approx((plan.std**2).mean())
+
+
+@pytest.mark.parametrize("where", [None, "a == 0"])
+@pytest.mark.parametrize("case", CASES)
+def test_errors_of_sums_are_those_of_the_estimates(case, where):
+    """What a receipt states of each table gives the exact variance of every sum over some of its columns."""
+    if where and case != "a public column":
+        return
+    plan = plan_of(case, where)
+    spread = noise_covariance(plan.scales)
+    ones = np.eye(len(spread), dtype=np.int64) * 10**6
+    estimator = np.column_stack([plan.measurement.solve(one, post=False).unshaped for one in ones]) / 10**6
+    whole = estimator @ spread @ estimator.T
+
+    begin = 0
+    for asked, size in zip(plan.asked[0].asked, plan.asked[0].answers, strict=True):
+        record = json.loads(json.dumps(plan.measurement.table_covariance(asked)))
+        shape = [plan.domain.shape[place] for place in asked]
+        own = whole[begin : begin + size, begin : begin + size]
+        begin += size
+        for kept in [(), *((place,) for place in range(len(shape))), tuple(range(len(shape)))]:
+            turned = np.moveaxis(np.arange(size).reshape(shape), kept, range(len(kept)))
+            summed = turned.reshape(math.prod(shape[place] for place in kept), -1)
+            expected = [own[np.ix_(row, row)].sum() for row in summed]
+            assert np.allclose(table_variances(record, shape, kept), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("where", [None, "a == 0", "d == 0 or a == 1"])
