@@ -24,7 +24,7 @@ from pandas_blowfish.policy.graph.secret_graph import connect
 
 Together = tuple[tuple[int, ...], ...]  # numbers of tables, group after group
 MAX_WIDE = 300  # dimensions of a group's noise: beyond, larger groups gain 1% and take long to plan
-MAX_CLASSES = 16  # that have noise of their own
+MAX_CLASSES = 64  # that have noise of their own
 MAX_KINDS = 400  # of tables, that are told apart by a search for groups
 MAX_APART = 200  # tables up to which each may be a group of its own
 FOLDED = 4 / 3  # the variance of a number that is uniform between -2 and 2

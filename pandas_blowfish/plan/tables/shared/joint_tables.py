@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -218,11 +218,8 @@ class JointTables(Residual):
         found = []
         for table, first in enumerate(self.begins[:-1].tolist()):
             rows = rows_by_component(self.components[table])
-            size = 2.0 if self.tables[table].folded else None
-            each = [
-                self.row_variances[first + own[0]] * (1 if size else len(own) / (len(own) - 1))
-                for own in rows
-            ]
+            first_of_each = [(int(own[0]), len(own)) for own in rows]
+            each = [self.row_variances[first + row] * many / max(many - 1, 1) for row, many in first_of_each]
             found.append(np.array(each))
         return found
 
@@ -382,9 +379,15 @@ class Components:
     question: Marginals
     groups: Sequence[Ints]
     shared: Places
+    _found: dict[Places, Parts] = field(default_factory=dict, init=False)
 
     def parts(self, places: Places) -> Parts:
         """Return how many cells each component has that needs noise, and its class."""
+        if places not in self._found:
+            self._found[places] = self._find_parts(places)
+        return self._found[places]
+
+    def _find_parts(self, places: Places) -> Parts:
         rows = rows_by_component(find_components(self.question, self.groups, places))
         zero = (np.zeros(self.question.sizes[place], dtype=np.int64) for place in places)
         own = [self.groups[p] if p in self.shared else z for p, z in zip(places, zero, strict=True)]
