@@ -30,7 +30,7 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread
+from pandas_blowfish.plan.joint_noise import clique_ends
 from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
@@ -372,11 +372,7 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         return np.full(len(std), float(reach(scale, level)))
     spread = find_far(facts, level) * std + 1
     if terms == CLIQUES:
-        for cells in facts["clique_sizes"]:
-            error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
-            far = clique_reach(cells, scale, level) if np.isclose(std, error, rtol=1e-9, atol=0).any() else 0
-            spread = np.where(np.isclose(std, error, rtol=1e-9, atol=0), far, spread)
-        return spread
+        return clique_ends(std, facts["clique_sizes"], scale, level, spread)
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:
