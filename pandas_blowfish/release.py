@@ -30,7 +30,8 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread, clique_widening
+from pandas_blowfish.plan.joint_noise import clique_ends
+from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, ONE, SUM
@@ -228,7 +229,7 @@ def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, 
     sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
     low, high = np.zeros(len(frame)), np.ones(len(frame))
     low[known], high[known] = _answer_ends(inner, sure)
-    spread = float(widest(sure)) * errors * rounding_of(facts) + (errors > 0)
+    spread = find_far(facts, sure) * errors + (errors > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         below, above = low / (totals + spread), high / (totals - spread)
     least = 0.0 if facts["post"] not in SIGNED else -np.inf
@@ -370,13 +371,9 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     terms, one = _terms(facts), variance(scale)
     if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
-    spread = widest(level) * std * rounding_of(facts) + 1
+    spread = find_far(facts, level) * std + 1
     if terms == CLIQUES:
-        for cells in facts["clique_sizes"]:
-            error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
-            far = clique_reach(cells, scale, level) if np.isclose(std, error, rtol=1e-9, atol=0).any() else 0
-            spread = np.where(np.isclose(std, error, rtol=1e-9, atol=0), far, spread)
-        return spread
+        return clique_ends(std, facts["clique_sizes"], scale, level, spread)
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:
@@ -387,13 +384,6 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         if exactly is not None:
             spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
     return spread
-
-
-def rounding_of(facts: Mapping[str, Any]) -> float:
-    """Return how much wider the law of whole noises, or of some that sum to 0, is than its error says."""
-    finest = Fraction(facts["smallest_scale"])
-    widening = clique_widening(facts.get("clique_sizes", ()), finest)
-    return widening * (math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0)
 
 
 def label_text(label: Any) -> str:

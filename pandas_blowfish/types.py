@@ -29,6 +29,7 @@ Strategy: TypeAlias = (
         "residual",
         "even",
         "joint",
+        "shared",
         "total",
         "clipped",
         "moments",

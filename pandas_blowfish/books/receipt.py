@@ -260,7 +260,7 @@ ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # rena
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
-    *("box_reaches", "column_boxes", "count_boxes", "clique_sizes"),
+    *("box_reaches", "column_boxes", "count_boxes", "clique_sizes", "drawn_together"),
     *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
     *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
@@ -312,6 +312,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "noise_terms": (_text, "text"),
     "covariance": (_covariance, "a record of scales and runs"),
     "clique_sizes": (_clique_sizes, "whole numbers from 2 to 256"),
+    "drawn_together": (_flag, "true or false"),
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),

@@ -39,6 +39,7 @@ LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draw
 LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
 # what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
 ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
+TOGETHER = "together"  # an estimate from noises that several tables draw together
 
 
 class Question(ABC):
@@ -284,7 +285,8 @@ class Strategy(Round, Protocol):
         """Return what an unshaped answer is off by: "one" noise, the "sum" of some of one scale, or neither.
 
         Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
-        "cliques": one of some noises that sum to 0, of as many cells as the receipt states.
+        "cliques": one of some noises that sum to 0, of as many cells as the receipt states; "together": an
+        estimate from noises that are drawn together in other ways.
         """
 
     @property

@@ -12,6 +12,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.call_text import spell
+from pandas_blowfish.plan.joint_noise.widening import rounding_of
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.shape.covariance import range_variances
@@ -20,7 +21,7 @@ from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.call.scope import Scope, ask, strategy_name
-from pandas_blowfish.release import Facts, label_text, rounding_of, with_receipt
+from pandas_blowfish.release import Facts, label_text, with_receipt
 
 INSIDE = ("linear", "lower", "midpoint", "higher")
 RISING = (

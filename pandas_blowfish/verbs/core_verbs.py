@@ -240,7 +240,8 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             order: Asks for all tables of that many of the columns.
             strategy: "auto" finds the tables to measure and their noise that make the mean squared error over
-                all counts least; "even" measures just those asked for, all alike; "joint" one over all.
+                all counts least; "even" measures just those asked for, all alike; "joint" one over all;
+                "residual" tables whose counts have a noise each, "shared" tables that draw it together.
             post: True (or "nonnegative") for tables that agree and are not negative, which lifts empty
                 cells a little; "signed" for several that agree and may be negative; False for unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.

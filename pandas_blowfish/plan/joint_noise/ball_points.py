@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Shape
@@ -38,6 +40,35 @@ def count_points(shape: Shape, radius: int) -> int:
     return found
 
 
+def list_points(shape: Shape, many: int) -> NDArray[Any]:
+    """Return `count_points` for every radius below `many`, much sooner than one by one.
+
+    Examples:
+        >>> list_points(((CLIQUE, 3, ()),), 3).tolist()
+        [1, 7, 19]
+
+    Proof note:
+        Requires: many > 0.
+        Ensures:  the exact numbers.
+        Because:  as of `count_points`; a series divided by 1 - x is the list of its partial sums, once for
+                  each cell of a clique.
+        Checked:  tests/plan/joint_noise/test_ball_points.py::test_lists_are_of_single_counts
+    """
+    radius, points = np.arange(many).astype(object), np.ones(many, dtype=object)
+    for (kind, cells, reaches), often in Counter(shape).items():
+        if kind == BOX:
+            own = np.ones(many, dtype=object)
+            for reach, rows in Counter(reaches).items():
+                own = own * (2 * reach * radius + 1) ** rows
+        else:
+            own = np.zeros(many, dtype=object)
+            own[:cells] = [math.comb(cells - 1, j) ** 2 for j in range(min(cells, many))]
+            for _ in range(cells):
+                own = np.add.accumulate(own)
+        points = points * own**often
+    return points
+
+
 def clique_weights(cells: int, radius: int) -> list[int]:
     """Return C(k - 1, j)^2 C(radius + k - 1 - j, k - 1) for each j: the points of a clique, in shares."""
     return [
@@ -62,17 +93,7 @@ def numerator(shape: Shape) -> list[int]:
         Checked:  tests/plan/joint_noise/test_ball_points.py::test_numerators_are_those_of_counted_points
     """
     dimension = sum(cells - (kind == CLIQUE) for kind, cells, _ in shape)
-    radius, points = np.arange(dimension + 1).astype(object), np.ones(dimension + 1, dtype=object)
-    for (kind, cells, reaches), many in Counter(shape).items():
-        if kind == BOX:
-            own = np.prod([2 * reach * radius + 1 for reach in reaches], axis=0)
-        else:  # its own numerator, divided by 1 - x once for each cell
-            own = np.zeros(dimension + 1, dtype=object)
-            own[:cells] = [math.comb(cells - 1, j) ** 2 for j in range(cells)]
-            for _ in range(cells):
-                own = np.add.accumulate(own)
-        points = points * own**many
-    found = difference(points.tolist(), dimension + 1)
+    found = difference(list_points(shape, dimension + 1).tolist(), dimension + 1)
     if min(found) < 0:
         raise UnsoundPlanError("numbers of points are no polynomial")
     return found

@@ -18,7 +18,7 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import exp_negative
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise.ball_points import count_points, difference, numerator
+from pandas_blowfish.plan.joint_noise.ball_points import difference, list_points, numerator
 from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, Shape
 
 SUMS = "discrete Laplace of twice the scale that sums to 0"
@@ -73,8 +73,8 @@ def _clique_variance(cells: int, rest: Shape, scale: Fraction) -> float:
     """Return the variance of each of the cells of a clique, drawn together with the rest."""
     shape = ((CLIQUE, cells, ()), *rest)
     dimension = sum(many - (kind == CLIQUE) for kind, many, _ in shape)
-    sums = _squares(cells, dimension + 3)
-    values = [each * count_points(rest, radius) for radius, each in enumerate(sums)]
+    sums, points = _squares(cells, dimension + 3), list_points(rest, dimension + 3)
+    values = [each * many for each, many in zip(sums, points.tolist(), strict=True)]
     above, below, left = _series([difference(values, dimension + 3), numerator(shape)], scale)
     return above / below / left / left
 
@@ -305,3 +305,13 @@ def clique_widening(sizes: Iterable[int], scale: Fraction) -> float:
     from pandas_blowfish.plan.scales import variance  # here: scales hold norms
 
     return math.sqrt(variance(2 * scale) / least) if least > 0 else 1.0
+
+
+def clique_ends(std: Floats, sizes: Iterable[int], scale: Fraction, level: Any, other: Floats) -> Floats:
+    """Return how far noise goes: of what has the standard error of a cell as its law says, else as given."""
+    found = other
+    for cells in sizes:
+        error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
+        single = np.isclose(std, error, rtol=1e-9, atol=0)
+        found = np.where(single, clique_reach(cells, scale, level) if single.any() else 0, found)
+    return found

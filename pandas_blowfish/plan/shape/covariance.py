@@ -26,8 +26,7 @@ from pandas_blowfish.plan.sensitivity import ExactParts
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
-    from pandas_blowfish.plan.tables.cliques import Cliques
-    from pandas_blowfish.plan.tables.identity import Identity
+    from pandas_blowfish.plan.tables.identity import CliqueCounts, Identity
     from pandas_blowfish.plan.tables.residual import Residual
 
 Record = dict[str, Any]
@@ -68,10 +67,16 @@ def describe_cells(made: Identity) -> Record | None:
     return _complete({"of": "cells", "exact": to_runs(_codes(made.parts)), "scales": [str(made.scale)]})
 
 
-def describe_cliques(made: Cliques) -> Record | None:
+def describe_cliques(made: CliqueCounts) -> Record | None:
     """Return the same of counts whose noise sums to 0 over each total: how wide that of each total is."""
     spreads = made.spreads.tolist()
     return _complete({**(describe_cells(made) or {"exact": None}), "spreads": spreads})
+
+
+def describe_parts(codes: Ints, spreads: Floats, scale: Fraction) -> Record | None:
+    """Return the same of counts of which each has the number of its total, or is exact: `ALONE`."""
+    stated = {"of": "cells", "exact": to_runs(codes), "scales": [str(scale)], "spreads": spreads.tolist()}
+    return _complete(stated)
 
 
 def _widths(record: Mapping[str, Any], codes: Ints) -> tuple[float, Floats]:

@@ -21,11 +21,11 @@ from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
-from pandas_blowfish.plan.tables.cliques import Cliques, CliquesBuilder, CliqueTable
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
-from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.identity import CliqueCounts, CliquesBuilder, CliqueTable, Identity
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
+from pandas_blowfish.plan.tables.shared.joint_tables import SHARED, SharedBuilder
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
@@ -40,11 +40,12 @@ EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
 # what can be measured for a table of counts, the simplest first: what has a `name` and
 # `build(graph, tally, epsilon)`, None where it cannot; to add a strategy, add its builder here
 STRATEGIES: list[Any] = [Identity, CliquesBuilder()]
-SINGLE = (Identity.name, Cliques.name)  # strategies of single tables
+SINGLE = (Identity.name, CliqueCounts.name)  # strategies of single tables
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
-    Cliques.name: "is for up to 64 bins of each group, whose total no edge changes",
+    CliqueCounts.name: "is for up to 64 bins of each group, whose total no edge changes",
+    SHARED: "needs several tables, and that no edge leads to where a row is not counted (as with presence)",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
 
@@ -290,9 +291,17 @@ class Marginals(Question):
 
     def groups(self, policy: Policy) -> tuple[Ints, ...]:
         """Return for each column the group, which no edge leaves, of each kept cell or bin."""
+        return self.groups_of(self.graph(policy))
+
+    def leaves(self, graph: RecordGraph) -> bool:
+        """Tell whether an edge of a graph of these columns may lead a row to where it is not counted."""
+        return changes(graph, self._filter).leaves
+
+    def groups_of(self, graph: RecordGraph) -> tuple[Ints, ...]:
+        """Return the same for a graph of these columns."""
         if self.empty:  # all counts are 0, always
             return tuple(frozen(np.arange(size)) for size in self.sizes)
-        graph, found = self.graph(policy), []
+        found = []
         for column, kept, marks in zip(self.domain.columns, self.kept_bins, self.whole.marks, strict=True):
             whole = graph.project([column]).blocks[0].graph.components
             inside = marks >= 0
@@ -351,6 +360,12 @@ class MarginalCase(AskedCase[Marginals]):
     def cover(self) -> Cover:
         """Return how the asked tables, their effects and the policy's edges hang together."""
         return self.question.cover(self.policy)
+
+    @cached_property
+    def best_tables(self) -> list[tuple[Places, Places, int]]:
+        """Return the best tables and weights that a search finds, where each cell has a noise of its own."""
+        with one_thread():
+            return find_tables(self.cover)
 
     def measure_tables(self, name: str, tables: Sequence[Sequence[Any]]) -> Residual:
         """Return some tables as a strategy: the columns of each, those that are folded, and its weight."""
@@ -422,8 +437,7 @@ def _joint_table(case: MarginalCase) -> list[tuple[Places, Places, int]] | None:
 
 def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
     """Return the best tables and weights that a search finds."""
-    with one_thread():
-        return find_tables(case.cover)
+    return case.best_tables
 
 
 # what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
@@ -433,4 +447,5 @@ MARGINALS: list[Builder[MarginalCase]] = [
     TablesBuilder(EVEN, _asked_tables),
     TablesBuilder(JOINT, _joint_table),
     TablesBuilder(RESIDUAL, _best_tables, single=True),
+    SharedBuilder(),
 ]

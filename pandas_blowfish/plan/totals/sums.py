@@ -195,7 +195,7 @@ class NoisySums(WeighedTotals):
         return found
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
-        """Return how far values are from what they are read as, what draws together, which bounds are wide."""
+        """Return how far values are from what they are read as, what draws together, what bounds are wide."""
         hint = self.box_notes | hint_clip(self)
         if not any(self.rounding):
             return hint

@@ -15,6 +15,7 @@ from pandas_blowfish.plan.joint_noise import (
     count_points,
     numerator,
 )
+from pandas_blowfish.plan.joint_noise.ball_points import list_points
 
 JOINTS = [
     clique([0]),
@@ -56,3 +57,14 @@ def test_numerators_are_those_of_counted_points(joint):
     assert found[0] == 1
     assert min(found) >= 0
     assert series.tolist() == [count_points(joint.shape, radius) for radius in range(dimension + 6)]
+
+
+@pytest.mark.parametrize(
+    "shape", [((CLIQUE, 4, ()), (BOX, 3, (1, 2, 2)), (CLIQUE, 4, ())), ((BOX, 1, (5,)),), ()]
+)
+def test_lists_are_of_single_counts(shape):
+    """Whatever radius the list ends at."""
+    for many in (1, 2, 7):
+        found = list_points(shape, many)
+
+        assert found.tolist() == [count_points(shape, radius) for radius in range(many)]
