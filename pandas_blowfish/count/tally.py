@@ -16,7 +16,7 @@ from pandas_blowfish.count.codes import CellCounts, Codes, Columns, join_codes
 from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
-from pandas_blowfish.count.progress import show_progress
+from pandas_blowfish.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.units import hash_units

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.progress import show_progress
+from pandas_blowfish.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Answer, Key, Pieces, Plus, Work, ask_engine
 from pandas_blowfish.errors import FrameError, MissingPackageError
 
