@@ -7,6 +7,7 @@ outside a family asks which question or strategy it holds.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,19 @@ class Question(ABC):
     def price(self, policy: Policy) -> Price:
         """Return what public facts cost this question."""
         return price_of(policy, self.columns)
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the answers, whatever is measured; NaN where that is not known.
+
+        The expected squared errors of all answers add up to this, in units of the variance of noise at scale
+        1 / epsilon, or to more (`plan/bound.py`).
+
+        Args:
+            policy: The promise.
+            most: How many counts are looked at; NaN where there are more.
+        """
+        del policy, most
+        return math.nan
 
     def stated_matrix(self) -> Any:
         """Return the queries as the caller wrote them, where they are a matrix; else None."""

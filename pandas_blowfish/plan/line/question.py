@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.plan.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
@@ -154,6 +155,14 @@ class Spans(Question):
 
     def price(self, policy: Policy) -> Price:
         return price_of(policy, self.columns, self.compact().tally)
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        return forced_by_edges(policy, self.tally, self._gram, most)
+
+    def _gram(self) -> Floats:
+        """Return for each two atoms how many answers count both; those of two lines share none."""
+        each = count_both([self.ends[0]], [self.ends[1]], [self.tally.shape[self.axis]])
+        return np.asarray(np.kron(np.eye(self.groups), each), dtype=np.float64)
 
     def why_not(self, strategy: str) -> str:
         return WHY_NOT.get(strategy, super().why_not(strategy))

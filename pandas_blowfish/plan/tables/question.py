@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.plan.bound import forced_by_edges
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
@@ -64,6 +65,10 @@ class Counts(Question):
     def price(self, policy: Policy) -> Price:
         """Return what public facts cost these counts."""
         return price_of(policy, self.columns, self.tally)
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the counts."""
+        return forced_by_edges(policy, self.tally, lambda: np.eye(self.tally.size), most)
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
@@ -184,6 +189,22 @@ class Marginals(Question):
     def index(self) -> pd.Index[Any]:
         """Return the index of a single table; of several just the numbers of all answers."""
         return self.labels(self.asked[0]) if len(self.asked) == 1 else pd.RangeIndex(sum(self.answers))
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on all tables together."""
+        shown = 1 + max((place for table in self.asked for place in table), default=-1)
+        hidden = (each.join() for each in self.whole.binnings[shown:])
+        counted = replace(self.whole, binnings=(*self.whole.binnings[:shown], *hidden), shown=shown)
+        return forced_by_edges(policy, counted, lambda: self._gram(counted), most)
+
+    def _gram(self, counted: Tally) -> Floats:
+        """Return for each two cells in how many of the asked tables they are one."""
+        codes = np.unravel_index(np.arange(counted.size), counted.shape)
+        same = [each[:, None] == each for each in codes]
+        found = np.zeros((counted.size,) * 2)
+        for table in self.asked:
+            found += np.logical_and.reduce([same[place] for place in table])
+        return found
 
     def labels(self, places: Places) -> pd.Index[Any]:
         """Return the index of a table: the full declared domain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,6 +49,36 @@ class Totals(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         return (NoisySums.name,)
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the sums, or on the means of a known number of rows.
+
+        Proof note:
+            Requires: each column is a secret by itself, which no filter or group depends on.
+            Ensures:  as `Question.forced_error`.
+            Because:  in each group that holds a counted cell an edge moves a row's value by the longest step
+                      of the column, up or down, and where all columns may move at once each by its own, with
+                      any signs: of these steps w_s, all 2^k as likely, the mean of w_s w_s' is diagonal, and
+                      the bound of `least_error` the square of the sum of steps; else the sum of squares.
+            Checked:  tests/plan/test_bound.py::test_sums_match_their_cells
+        """
+        del most
+        blocks = [next(block for block in policy.secrets if each.name in block) for each in self.attributes]
+        rows = 1 if self.verb == "sum" else self.rows
+        own = all(len(block) == 1 for block in blocks) and len(set(blocks)) == len(blocks)
+        if not own or not rows or {each.name for each in self.attributes} & set(self.tally.domain.columns):
+            return math.nan
+        if self.verb == "mean" and (self.tally.binnings or any(each.nullable for each in self.attributes)):
+            return math.nan
+        _, columns, moved = self._found(policy, MIDDLE)
+        steps = [
+            max(max(pattern[number] for pattern in block) for block in moved.blocks)
+            * float(each.lattice.unit)
+            for number, each in enumerate(columns)
+        ]
+        together = moved.limit >= len(steps)
+        each = sum(steps) ** 2 if together else sum(step**2 for step in steps)
+        return float(self.tally.occupied.sum() * each / rows**2)
 
     def is_total_of(self, column: str) -> bool:
         whole = not self.tally.binnings and self.tally.condition is None
