@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.bound import count_both
 from pandas_blowfish.plan.line.axis import Joined, LineGraph
 from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS
 from pandas_blowfish.plan.line.runs import Nested
@@ -250,11 +251,7 @@ def _asked_rows(asked: Spans, pairs: Ints) -> list[Floats]:
 def _squared(asked: Spans) -> Floats:
     """Return the mean over what is asked of w w^T, w a question's row over atoms, and a little of all atoms."""
     size, (starts, stops) = asked.size, asked.ends
-    many = np.zeros((size + 1, size + 1))
-    np.add.at(many, (starts, stops), 1.0 / len(starts))
-    over = np.cumsum(many, axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]  # from an atom or before to another or after
-    low, high = np.meshgrid(np.arange(size), np.arange(size))
-    found = over[np.minimum(low, high), np.maximum(low, high) + 1]
+    found = count_both([starts], [stops], [size]) / len(starts)
     return np.asarray(found + LITTLE * np.trace(found) / size * np.eye(size))
 
 

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.bound import least_error
 from pandas_blowfish.plan.linear.kept_rows import find_kept, keep
 from pandas_blowfish.plan.linear.problem import LATTICE, MEMORY, Problem
 from pandas_blowfish.plan.shape.one_thread import one_thread
@@ -25,7 +26,8 @@ from pandas_blowfish.progress import show_progress
 VERSION = 1  # of what is found: to be raised where the search changes
 STAGES = ((0.2, 40.0), (0.07, 100.0), (0.02, 250.0), (0.007, 600.0), (0.0025, 1_500.0))  # how bent, and of which power
 MOST, LEAST = 40, 12  # steps of one stage
-TRIED = 2  # starts that are improved at most
+EVENED, TRIED = 3, 2  # starts of which columns are made even, and of which the changes are followed
+NEAR = 1.02  # times the least error that any method has: near enough
 WORK = 2e9  # operations of the whole search, roughly: about 2 s at the largest size
 LOOKED_AT = 5_000  # pairs that a stage looks at, besides those that turn out to change most
 MANY = 1_000  # joined pairs, beyond which rows with even columns are taken as they are where all are joined
@@ -78,7 +80,7 @@ def optimise(
     if rows is None:
         problem = Problem.of(gram, pairs, parts, often)
         with one_thread():
-            best = _search(problem, [*starts, *begun], queries)
+            best = _search(problem, [*starts, *begun], queries, least_error(gram, pairs))
         rows = best.problem.whole_rows(best.values, lattice)
         rows = rows[np.abs(rows).sum(axis=1) > 0]
         keep(key, rows)
@@ -103,8 +105,15 @@ class Tried:
         return cls(problem, scaled, problem.error(scaled))
 
 
-def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None) -> Tried:
-    """Return the best of what the most promising starts lead to."""
+def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None, least: float) -> Tried:
+    """Return the best of what the most promising starts lead to.
+
+    Args:
+        problem: What is minimised.
+        starts: Rows over atoms.
+        queries: What may be combined where a start does not tell all atoms apart; None for nothing.
+        least: A lower bound of the error: nothing is looked for where a start is near it.
+    """
     begun: list[tuple[Tried, Floats]] = []
     for start in starts:
         used = problem
@@ -115,8 +124,10 @@ def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None) ->
             used = problem.narrow_to(queries)
         begun.append((Tried.of(used, used.values(start)), start))
     begun.sort(key=lambda each: each[0].error)
+    if begun[0][0].error <= NEAR * least:
+        return begun[0][0]
     tried, left = [each for each, _ in begun], WORK
-    for each, start in begun:
+    for each, start in begun[:EVENED]:
         work = MOST * each.problem.work(len(start), 0)
         if each.problem.base is None and work <= left / 3:
             left -= work
