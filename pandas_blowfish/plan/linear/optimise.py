@@ -24,7 +24,13 @@ from pandas_blowfish.plan.tables.weights import descend
 from pandas_blowfish.progress import show_progress
 
 VERSION = 1  # of what is found: to be raised where the search changes
-STAGES = ((0.2, 40.0), (0.07, 100.0), (0.02, 250.0), (0.007, 600.0), (0.0025, 1_500.0))  # how bent, and of which power
+STAGES = (
+    (0.2, 40.0),
+    (0.07, 100.0),
+    (0.02, 250.0),
+    (0.007, 600.0),
+    (0.0025, 1_500.0),
+)  # how bent, and of which power
 MOST, LEAST = 40, 12  # steps of one stage
 EVENED, TRIED = 3, 2  # starts of which columns are made even, and of which the changes are followed
 NEAR = 1.02  # times the least error that any method has: near enough

@@ -237,7 +237,9 @@ class Problem:
             pulled = (by_row * signed).sum(axis=0) / norm**2
             return float(np.log(error)), 2 * np.abs(u) * by_row / norm - 4 * pulled * u
 
-        u = descend(height, np.sign(moved) * np.sqrt(np.abs(moved) / norms), steps=steps, gain=1e-8, memory=MEMORY)
+        u = descend(
+            height, np.sign(moved) * np.sqrt(np.abs(moved) / norms), steps=steps, gain=1e-8, memory=MEMORY
+        )
         rows = u * np.abs(u) / np.maximum(2 * (u * u).sum(axis=0), 1e-300)
         return self.normalise((rows @ self.contrast).T)
 

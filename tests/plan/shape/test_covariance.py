@@ -20,7 +20,16 @@ from pandas_blowfish.plan.shape.covariance import (
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SIZE = 13
-STRATEGIES = ["auto", "identity", "ordered", "ordered_hierarchical", "hierarchical", "haar", "tree"]
+STRATEGIES = [
+    "auto",
+    "identity",
+    "ordered",
+    "ordered_hierarchical",
+    "hierarchical",
+    "haar",
+    "tree",
+    "optimised",
+]
 PROMISES = {
     "full": {"secrets": {"x": bf.full()}},
     "near": {"secrets": {"x": bf.threshold(2), "g": bf.public()}},
