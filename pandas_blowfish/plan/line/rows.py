@@ -40,12 +40,12 @@ MAX_TIED = 512  # exact totals of single segments, or of several lines, beside o
 MAX_LINES = 1_000  # lines that may differ in what is exact
 CLOSE = 1e-6  # by how much what is estimated may differ from what is asked
 PROOF = (
-    "{rows:,} rows of whole numbers over the {atoms:,} atoms of each line: a neighbouring table moves one row "
-    "along one edge of the policy, which changes the measured rows by at most the sensitivity {sensitivity} "
-    "in L1, the maximum over all pairs of atoms that an edge joins, in whole numbers. Discrete Laplace noise "
-    "of scale {scale} on each therefore loses at most epsilon = {epsilon}. Rows of scale 0 are totals that no "
-    "edge changes: they are the same in all neighbouring tables and cost nothing. How the rows were found "
-    "does not matter; estimates from them are post-processing."
+    "{rows:,} rows of whole numbers over the {atoms:,} atoms of each line: a neighbouring table moves one "
+    "row along one edge of the policy, which changes the measured rows by at most the sensitivity "
+    "{sensitivity} in L1, the maximum over all pairs of atoms that an edge joins, in whole numbers. Discrete "
+    "Laplace noise of scale {scale} on each therefore loses at most epsilon = {epsilon}. Rows of scale 0 are "
+    "totals that no edge changes: they are the same in all neighbouring tables and cost nothing. How the "
+    "rows were found does not matter; estimates from them are post-processing."
 )
 
 
@@ -218,7 +218,7 @@ def _search(asked: Spans, line: LineGraph, joined: Joined, nests: Sequence[Neste
     parts = np.full(size, -1) if line.open else line.segments
     starts = [*map(_weighted, nests), _squares(size)]
     starts += _asked_rows(asked, pairs) if asked.kind == "ranges" else []
-    return optimise(_squared(asked), pairs, parts, starts, times=times, lattice=LATTICE)
+    return optimise(_squared(asked), pairs, parts, starts, times=times, lattice=LATTICE, effort=1)
 
 
 def _weighted(nest: Nested) -> Floats:
@@ -249,7 +249,7 @@ def _asked_rows(asked: Spans, pairs: Ints) -> list[Floats]:
 
 
 def _squared(asked: Spans) -> Floats:
-    """Return the mean over what is asked of w w^T, w a question's row over atoms, and a little of all atoms."""
+    """Return the mean of w w^T over what is asked, w its row over atoms, and a little of all atoms."""
     size, (starts, stops) = asked.size, asked.ends
     found = count_both([starts], [stops], [size]) / len(starts)
     return np.asarray(found + LITTLE * np.trace(found) / size * np.eye(size))
@@ -376,7 +376,7 @@ class RowSpread:
 
     @cached_property
     def positions(self) -> list[Floats]:
-        """Return the covariances of cumulative counts, (size + 1) x (size + 1), of each line or of all alike."""
+        """Return the covariances of cumulative counts, of each line; of one where all lines are alike."""
         found = []
         for each in self.covariances():
             whole = np.zeros((self.size + 1, self.size + 1))

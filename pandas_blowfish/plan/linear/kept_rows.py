@@ -1,7 +1,7 @@
-"""Rows that a search has found, kept as files where `BLOWFISH_CACHE` names a folder. Never sees rows of a table.
+"""Query rows that a search has found, kept as files where `BLOWFISH_CACHE` names a folder.
 
-A file is a proposal like what the search itself returns: who measures the rows works out their loss exactly,
-the kernel once more. A file that is damaged or is not about the same search is as good as none.
+Never sees rows of a table. A file is a proposal like what the search itself returns: who measures the rows
+works out their loss exactly, the kernel once more. One that is damaged, or about another search, is ignored.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Ints
 
@@ -30,13 +32,13 @@ def find_kept(key: bytes, atoms: int) -> Ints | None:
         if path.stat().st_size > MAX_BYTES:
             return None
         kept = json.loads(path.read_text(encoding="ascii"))
-        rows = np.array(kept["rows"]) if kept["key"] == key.hex() else np.zeros(0)
+        rows: NDArray[Any] = np.array(kept["rows"] if kept["key"] == key.hex() else 0)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    usable = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[1] == atoms
+    usable = rows.dtype == np.int64 and rows.ndim == 2 and rows.shape[-1] == atoms
     if not usable or int(rows.max(initial=0)) > LARGEST or int(rows.min(initial=0)) < -LARGEST:
         return None
-    return rows
+    return rows.astype(np.int64)
 
 
 def keep(key: bytes, rows: Ints) -> None:

@@ -25,14 +25,14 @@ from pandas_blowfish.progress import show_progress
 
 VERSION = 1  # of what is found: to be raised where the search changes
 STAGES = (
-    (0.2, 40.0),
-    (0.07, 100.0),
-    (0.02, 250.0),
-    (0.007, 600.0),
-    (0.0025, 1_500.0),
+    (0.1, 100.0),
+    (0.03, 200.0),
+    (0.01, 400.0),
+    (0.003, 1_000.0),
+    (0.001, 2_000.0),
 )  # how bent, and of which power
 MOST, LEAST = 40, 12  # steps of one stage
-EVENED, TRIED = 3, 2  # starts of which columns are made even, and of which the changes are followed
+EVENED = 3  # starts of which columns are made even
 NEAR = 1.02  # times the least error that any method has: near enough
 WORK = 2e9  # operations of the whole search, roughly: about 2 s at the largest size
 LOOKED_AT = 5_000  # pairs that a stage looks at, besides those that turn out to change most
@@ -51,6 +51,7 @@ def optimise(
     *,
     times: Floats | None = None,
     lattice: int = LATTICE,
+    effort: int = 3,
 ) -> Ints:
     """Return whole-number rows over atoms with a small mean variance at equal noise.
 
@@ -68,6 +69,7 @@ def optimise(
         queries: The queries as whole-number rows over atoms, where they are few enough to begin with, too.
         times: How often each pair's change counts; None for once.
         lattice: The largest change over an edge, in steps.
+        effort: How many more starts than one are improved, and how many times 40 steps each stage takes.
 
     Proof note:
         Requires: nothing: what is found is only a proposal.
@@ -78,7 +80,7 @@ def optimise(
     """
     begun = [] if queries is None else [queries.astype(np.float64)]
     often = np.ones(len(pairs)) if times is None else times
-    key = _key(np.array([VERSION, lattice]), gram, pairs, parts, often, *starts, *begun)
+    key = _key(np.array([VERSION, lattice, effort]), gram, pairs, parts, often, *starts, *begun)
     if key in _found:
         _found.move_to_end(key)
         return _found[key]
@@ -86,7 +88,7 @@ def optimise(
     if rows is None:
         problem = Problem.of(gram, pairs, parts, often)
         with one_thread():
-            best = _search(problem, [*starts, *begun], queries, least_error(gram, pairs))
+            best = _search(problem, [*starts, *begun], queries, least_error(gram, pairs), effort)
         rows = best.problem.whole_rows(best.values, lattice)
         rows = rows[np.abs(rows).sum(axis=1) > 0]
         keep(key, rows)
@@ -111,7 +113,9 @@ class Tried:
         return cls(problem, scaled, problem.error(scaled))
 
 
-def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None, least: float) -> Tried:
+def _search(
+    problem: Problem, starts: Sequence[Floats], queries: Ints | None, least: float, effort: int
+) -> Tried:
     """Return the best of what the most promising starts lead to.
 
     Args:
@@ -119,6 +123,7 @@ def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None, le
         starts: Rows over atoms.
         queries: What may be combined where a start does not tell all atoms apart; None for nothing.
         least: A lower bound of the error: nothing is looked for where a start is near it.
+        effort: As for `optimise`.
     """
     begun: list[tuple[Tried, Floats]] = []
     for start in starts:
@@ -142,8 +147,8 @@ def _search(problem: Problem, starts: Sequence[Floats], queries: Ints | None, le
     if problem.complete and len(problem.one) > MANY:
         return tried[0]  # of columns with equal norms nothing better is found
     costs = [len(STAGES) * used.problem.work(used.values.shape[1], _looked_at(used)) for used in tried]
-    many = min(TRIED, max(1, int((np.cumsum(costs) * LEAST <= left).sum())))
-    steps = int(np.clip(left / sum(costs[:many]), LEAST, MOST))
+    many = min(effort + 1, max(1, int((np.cumsum(costs) * LEAST <= left).sum())))
+    steps = int(np.clip(left / sum(costs[:many]), LEAST, effort * MOST))
     improved = [_improved(each, steps) for each in show_progress(tried[:many], "searching query rows")]
     return min([*improved, *tried], key=lambda each: each.error)
 

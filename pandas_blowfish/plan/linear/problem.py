@@ -200,7 +200,7 @@ class Problem:
         return float(np.log(error) + 2 * np.log(largest)), slope / error + 2 * pull / largest
 
     def _ends(self, some: Ints, kind: Any) -> Any:
-        """Return coordinates x pairs with 1 at one end and -1 at the other, scipy sparse; kept for the next time."""
+        """Return coordinates x pairs with 1 at one end and -1 at the other, scipy sparse, kept."""
         from scipy.sparse import coo_array
 
         known = self.__dict__.get("_kept")
@@ -252,7 +252,7 @@ class Problem:
         return bool(inside.all()) and len(self.one) == int((sizes * (sizes - 1) // 2).sum())
 
     def widest(self, values: Floats, before: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-        """Tell which pairs a stage looks at: those of before, the largest changes, and some of the large ones.
+        """Tell which pairs a stage looks at: those of before, the largest changes, some of the large ones.
 
         Args:
             values: Rows in these coordinates.

@@ -76,15 +76,12 @@ def line_policy(size, theta, **options):
     return bf.Policy(Domain((integers("x", 0, size - 1),)), secrets={"x": secret}, **options)
 
 
+RANGES, BINS = [(0, 9), (3, 12), (5, 20), (2, 23)], [0, 3, 4, 9, 10, 14, 15, 20, 24]
 ASKED = {
     "curve": lambda planner, **given: planner.cumhist("x", epsilon=1, **given),
     "all ranges": lambda planner, **given: planner.range("x", "all", epsilon=1, **given),
-    "ranges": lambda planner, **given: planner.range(
-        "x", [(0, 9), (3, 12), (5, 20), (2, 23)], epsilon=1, **given
-    ),
-    "bins": lambda planner, **given: planner.hist(
-        "x", bins=[0, 3, 4, 9, 10, 14, 15, 20, 24], epsilon=1, **given
-    ),
+    "ranges": lambda planner, **given: planner.range("x", RANGES, epsilon=1, **given),
+    "bins": lambda planner, **given: planner.hist("x", bins=BINS, epsilon=1, **given),
     "counts": lambda planner, **given: planner.hist("x", epsilon=1, **given),
     "median": lambda planner, **given: planner.quantile("x", 0.5, epsilon=1, **given),
 }
@@ -174,9 +171,8 @@ def test_where_it_is_not_offered():
     """Long lines, and totals of groups that are no runs."""
     with pytest.raises(ArgumentError, match="up to 300 atoms"):
         line_policy(400, 3).plan.cumhist("x", epsilon=1, strategy="optimised")
-    odd = bf.Policy(
-        Domain((integers("x", 0, 9),)), secrets={"x": bf.partition([[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]])}
-    )
+    secret = bf.partition([[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]])
+    odd = bf.Policy(Domain((integers("x", 0, 9),)), secrets={"x": secret})
     with pytest.raises(ArgumentError, match="edges can be listed"):
         odd.plan.cumhist("x", epsilon=1, strategy="optimised")
 
