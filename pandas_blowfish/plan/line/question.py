@@ -19,11 +19,11 @@ from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
-from pandas_blowfish.plan.line.rows import MAX_ATOMS, Optimised
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import SHORT, VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.linear.line_rows import MAX_ATOMS, Optimised
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts

@@ -69,7 +69,8 @@ def optimise(
         queries: The queries as whole-number rows over atoms, where they are few enough to begin with, too.
         times: How often each pair's change counts; None for once.
         lattice: The largest change over an edge, in steps.
-        effort: How many more starts than one are improved, and how many times 40 steps each stage takes.
+        effort: How many starts, and one more, are improved, the best of them so often in all, by stages of so
+            many times 40 steps.
 
     Proof note:
         Requires: nothing: what is found is only a proposal.
@@ -148,9 +149,12 @@ def _search(
         return tried[0]  # of columns with equal norms nothing better is found
     costs = [len(STAGES) * used.problem.work(used.values.shape[1], _looked_at(used)) for used in tried]
     many = min(effort + 1, max(1, int((np.cumsum(costs) * LEAST <= left).sum())))
-    steps = int(np.clip(left / sum(costs[:many]), LEAST, effort * MOST))
-    improved = [_improved(each, steps) for each in show_progress(tried[:many], "searching query rows")]
-    return min([*improved, *tried], key=lambda each: each.error)
+    steps = int(np.clip(left / (sum(costs[:many]) + (effort - 1) * costs[0]), LEAST, effort * MOST))
+    best = tried[0]
+    for number in show_progress(range(many + effort - 1), "searching query rows"):
+        begin = tried[number] if number < many else best  # the best one is improved again
+        best = min(best, _improved(begin, steps), key=lambda each: each.error)
+    return best
 
 
 def _looked_at(tried: Tried) -> int:

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.rows import RowSpread
 from pandas_blowfish.plan.line.tree import Crossing
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.linear.atom_rows import MAX_DENSE, unpack_rows
+from pandas_blowfish.plan.linear.line_rows import RowSpread
 from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
 
 if TYPE_CHECKING:
-    from pandas_blowfish.plan.line.rows import Optimised
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
+    from pandas_blowfish.plan.linear.line_rows import Optimised
     from pandas_blowfish.plan.tables.identity import Identity
     from pandas_blowfish.plan.tables.residual import Residual
 
@@ -478,20 +478,15 @@ def _read_rows(record: Mapping[str, Any], lines: int) -> RowSpread:
     """Return how estimates from the rows that a record describes vary."""
     sizes = from_runs(record["sizes"])
     codes, rows = _read_codes(record, lines * len(sizes)), unpack_rows(record["rows"])
-    if max(rows.shape) > MAX_DENSE or rows.shape[1] != sizes.sum() or lines > MAX_CELLS:
+    if max(rows.shape) > MAX_DENSE or rows.shape[1] != sizes.sum():
         raise ValueError("rows over other atoms")
     exact = ExactParts(codes == ALONE, np.maximum(codes, -1), int(codes.max(initial=-1)) + 1)
     noise = row_variances([Fraction(record["scales"][0])])[0]
     return RowSpread(rows.toarray(), noise, np.cumsum(sizes) - sizes, exact, lines)
 
 
-_READERS = {
-    "cells": _cell_ranges,
-    "runs": _run_ranges,
-    "tree": _tree_ranges,
-    "rows": _row_ranges,
-    "effects": _effect_ranges,
-}
+_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "rows": _row_ranges}
+_READERS |= {"effects": _effect_ranges}
 _WEIGHERS = {
     "cells": _cell_sums,
     "runs": _run_sums,

@@ -9,8 +9,8 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.plan.line import rows as module
-from pandas_blowfish.plan.line.rows import Optimised, can_be_tied
+from pandas_blowfish.plan.linear import line_rows as module
+from pandas_blowfish.plan.linear.line_rows import Optimised, can_be_tied
 from pandas_blowfish.policy.domain import Domain, integers
 
 

@@ -63,7 +63,7 @@ class Optimised(LineStrategy):
                   that moves to another line by the norms of two, one that leaves by the norm of one; the
                   scale is the largest of these, in whole numbers, over epsilon. Rows of scale 0 do not
                   change.
-        Checked:  tests/plan/line/test_rows.py::test_loss_matches_enumeration
+        Checked:  tests/plan/linear/test_line_rows.py::test_loss_matches_enumeration
     """
 
     asked: Spans
@@ -349,7 +349,7 @@ class RowSpread:
             Because:  least squares on each line; lines are independent, so exact totals that tie several of
                       them, or some segments of open ones, are added by conditioning, C B' (B C B')^+ times
                       the gap.
-            Checked:  tests/plan/line/test_rows.py::test_equals_dense_least_squares
+            Checked:  tests/plan/linear/test_line_rows.py::test_equals_dense_least_squares
         """
         if not self.open:
             held = exact.reshape(self.groups, -1) @ self.estimator.held.T
