@@ -222,8 +222,8 @@ def _search(asked: Spans, line: LineGraph, joined: Joined, nests: Sequence[Neste
 
 
 def _weighted(nest: Nested) -> Floats:
-    """Return the query rows of one line of a nest, each divided by its scale."""
-    scales = np.array([float(scale) for scale in nest.line_scales])
+    """Return the query rows of one line of a nest, each divided by its scale at epsilon 1."""
+    scales = np.array([float(scale * nest.epsilon) for scale in nest.line_scales])
     rows = nest.sum_atoms(np.eye(nest.line.size, dtype=np.int64)).T
     return np.asarray(rows[scales > 0] / scales[scales > 0][:, None])
 
@@ -334,7 +334,8 @@ class RowSpread:
         for line in self.ties:
             inside = np.flatnonzero(line >= 0)
             np.add.at(both, np.ix_(line[inside], line[inside]), totals[np.ix_(inside, inside)])
-        return pull, np.linalg.pinv(both, hermitian=True) if many else both
+        inverse = np.linalg.pinv(both, hermitian=True) if many else both
+        return np.asarray(pull, dtype=np.float64), np.asarray(inverse, dtype=np.float64)
 
     def counts(self, noisy: Floats, exact: Floats) -> Floats:
         """Return the best counts of atoms, lines x atoms.
@@ -396,4 +397,4 @@ class RowSpread:
     def weigh_lines(self, weights: Floats) -> Floats:
         """Return the variances of weighted sums of atoms (sums x atoms), lines x sums."""
         found = [((weights @ each) * weights).sum(axis=1) for each in self.covariances()]
-        return np.maximum(np.array(found), 0.0)
+        return np.asarray(np.maximum(np.array(found), 0.0))

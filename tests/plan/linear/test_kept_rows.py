@@ -31,10 +31,10 @@ def forget(monkeypatch):
     monkeypatch.setattr(choose, "_plans", OrderedDict())
 
 
-def plan_curve():
+def plan_curve(epsilon=1):
     """Plan a curve whose best rows are found numerically."""
     policy = bf.Policy(Domain((integers("x", 0, 15),)), secrets={"x": bf.threshold(4)})
-    return policy.plan.cumhist("x", epsilon=1)
+    return policy.plan.cumhist("x", epsilon=epsilon)
 
 
 def never(*args):
@@ -55,6 +55,18 @@ def test_rows_are_found_again_without_a_search(folder, monkeypatch):
     assert names[0].startswith("rows-")
     assert np.array_equal(first.measurement.rows, again.measurement.rows)
     assert first.mse == again.mse
+
+
+def test_one_search_serves_every_epsilon(folder, monkeypatch):
+    """The rows do not depend on it, just their scale."""
+    first = plan_curve()
+    monkeypatch.setattr(search, "_search", never)
+
+    other = plan_curve("1/7")
+
+    assert len(list(folder.iterdir())) == 1
+    assert np.array_equal(first.measurement.rows, other.measurement.rows)
+    assert other.measurement.scale == 7 * first.measurement.scale
 
 
 def test_nothing_is_kept_unless_asked_for(tmp_path, monkeypatch):
