@@ -174,7 +174,7 @@ class Optimised(LineStrategy):
 
     def range_variances(self, asked: Spans) -> Floats:
         found = self.spread.by_line(*asked.ends)
-        return np.broadcast_to(found, (self.line.groups, found.shape[1])).ravel()
+        return np.tile(found[0], self.line.groups) if len(found) == 1 else found.ravel()
 
     @property
     def mean_range_variance(self) -> float:
