@@ -19,19 +19,22 @@ from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
+from pandas_blowfish.plan.line.search import SHORT, VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
+from pandas_blowfish.plan.linear.line_rows import MAX_ATOMS, Optimised
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.policy import Policy
 
-SHORT = 128  # atoms up to which every strategy is searched by itself
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
-WHY_NOT = {Dawa.name: "needs lines that no row can leave or change"}
+WHY_NOT = {
+    Dawa.name: "needs lines that no row can leave or change",
+    Optimised.name: f"needs lines of up to {MAX_ATOMS} atoms whose edges can be listed",
+}
 
 
 class LineBuilder(Protocol):
@@ -68,7 +71,7 @@ class RunsBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
-STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Dawa]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Optimised, Dawa]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,15 @@ from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.tree import Crossing
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.linear.atom_rows import MAX_DENSE, unpack_rows
+from pandas_blowfish.plan.linear.line_rows import RowSpread
 from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
+    from pandas_blowfish.plan.linear.line_rows import Optimised
     from pandas_blowfish.plan.tables.identity import CliqueCounts, Identity
     from pandas_blowfish.plan.tables.residual import Residual
 
@@ -111,6 +114,13 @@ def describe_tree(made: Tree) -> Record | None:
     return _complete({**found, "steps": _steps(made)})
 
 
+def describe_rows(made: Optimised) -> Record | None:
+    """Return how errors of the best estimates from any rows go together."""
+    sizes = to_runs(np.diff(np.append(made.line.starts, made.line.size)))
+    found: Record = {"of": "rows", "rows": made.form["rows"], "scales": [str(made.scale)], "sizes": sizes}
+    return _complete({**found, "exact": to_runs(_codes(made.line.exact)), "steps": _steps(made)})
+
+
 def describe_effects(made: Residual, places: tuple[int, ...]) -> Record | None:
     """Return how errors of a table's counts go together where effects of its columns were measured."""
     if made.question.condition is not None:
@@ -142,7 +152,7 @@ def _read_codes(record: Mapping[str, Any], size: int | None = None) -> Ints:
     return codes
 
 
-def _steps(made: Nested | Tree) -> list[list[Any]] | None:
+def _steps(made: Nested | Tree | Optimised) -> list[list[Any]] | None:
     """Return how many atoms lie between one answer's end and the next, from the line's beginning."""
     return to_runs(np.diff(made.asked.ends[1], prepend=0))
 
@@ -485,5 +495,32 @@ def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Flo
     return parent, own, tops
 
 
-_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "effects": _effect_ranges}
-_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "effects": _effect_sums}
+def _row_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    return _read_rows(record, lines).by_line(low, high)
+
+
+def _row_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    spread = _read_rows(record, lines)
+    return spread.weigh_lines(_laid(first, each, spread.size))
+
+
+def _read_rows(record: Mapping[str, Any], lines: int) -> RowSpread:
+    """Return how estimates from the rows that a record describes vary."""
+    sizes = from_runs(record["sizes"])
+    codes, rows = _read_codes(record, lines * len(sizes)), unpack_rows(record["rows"])
+    if max(rows.shape) > MAX_DENSE or rows.shape[1] != sizes.sum():
+        raise ValueError("rows over other atoms")
+    exact = ExactParts(codes == ALONE, np.maximum(codes, -1), int(codes.max(initial=-1)) + 1)
+    noise = row_variances([Fraction(record["scales"][0])])[0]
+    return RowSpread(rows.toarray(), noise, np.cumsum(sizes) - sizes, exact, lines)
+
+
+_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "rows": _row_ranges}
+_READERS |= {"effects": _effect_ranges}
+_WEIGHERS = {
+    "cells": _cell_sums,
+    "runs": _run_sums,
+    "tree": _tree_sums,
+    "rows": _row_sums,
+    "effects": _effect_sums,
+}

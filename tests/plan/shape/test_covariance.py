@@ -20,7 +20,8 @@ from pandas_blowfish.plan.shape.covariance import (
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SIZE = 13
-STRATEGIES = ["auto", "identity", "ordered", "ordered_hierarchical", "hierarchical", "haar", "tree"]
+RUNS = ["identity", "ordered", "ordered_hierarchical", "hierarchical", "haar"]
+STRATEGIES = ["auto", *RUNS, "tree", "optimised"]
 PROMISES = {
     "full": {"secrets": {"x": bf.full()}},
     "near": {"secrets": {"x": bf.threshold(2), "g": bf.public()}},
