@@ -24,7 +24,7 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import rows_follow
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
-from pandas_blowfish.kernel.places import place_ranges, require_places
+from pandas_blowfish.kernel.nearest import place_ranges, require_places
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import SEVERAL
 from pandas_blowfish.plan.protocol import PLACES, SELECT, OwnNoise, Round

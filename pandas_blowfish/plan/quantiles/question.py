@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.price import Price
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.quantiles.lines import Lines
+from pandas_blowfish.plan.quantiles.line_cells import LineCells
 from pandas_blowfish.plan.quantiles.select import Select, build_select
 from pandas_blowfish.policy.policy import Policy
 
@@ -44,9 +44,9 @@ class Quantiles(Question):
         return (*self.curve.strategies, Select.name)
 
     @cached_property
-    def lines(self) -> Lines:
+    def lines(self) -> LineCells:
         """Return the cells that are picked from."""
-        return Lines(self.curve.tally)
+        return LineCells(self.curve.tally)
 
     def price(self, policy: Policy) -> Price:
         return self.curve.price(policy)

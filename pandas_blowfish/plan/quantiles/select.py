@@ -15,9 +15,9 @@ import pandas as pd
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import LAWS, PLACES, OneTable, Round, Targets
-from pandas_blowfish.plan.quantiles.gap import rank_gap
-from pandas_blowfish.plan.quantiles.ladder import Level, pick_apart, pick_by_halves, rank_variances
-from pandas_blowfish.plan.quantiles.lines import Lines, PlaceRows
+from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
+from pandas_blowfish.plan.quantiles.halving import Level, pick_apart, pick_by_halves, rank_variances
+from pandas_blowfish.plan.quantiles.line_cells import LineCells, PlaceRows
 from pandas_blowfish.plan.quantiles.sensitivity import Reach, place_change
 from pandas_blowfish.plan.quantiles.solve import Marks, read_picks, solve_marks
 from pandas_blowfish.plan.scales import Scales
@@ -70,7 +70,7 @@ class Select(OneTable):
         Checked:  tests/privacy/test_quantile_loss.py::test_no_neighbours_lose_more_than_is_charged
     """
 
-    lines: Lines
+    lines: LineCells
     shares: tuple[Fraction, ...]
     outer: pd.Index[Any] | None
     halves: bool
@@ -282,7 +282,7 @@ class Select(OneTable):
 
 def build_select(
     graph: RecordGraph,
-    lines: Lines,
+    lines: LineCells,
     shares: tuple[Fraction, ...],
     outer: pd.Index[Any] | None,
     epsilon: Fraction,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pandas_blowfish.plan.line.axis import line
-from pandas_blowfish.plan.quantiles.ladder import Level
+from pandas_blowfish.plan.quantiles.halving import Level
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.records import RecordGraph
 
@@ -46,7 +46,7 @@ def place_change(levels: Sequence[Level], reach: Reach, *, parts: int) -> Fracti
         parts: How many parts cells are cut into.
 
     Examples:
-        >>> from pandas_blowfish.plan.quantiles.ladder import pick_by_halves
+        >>> from pandas_blowfish.plan.quantiles.halving import pick_by_halves
         >>> quarters = pick_by_halves([Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)])
         >>> place_change(quarters, Reach(True, True, False, False), parts=1)
         Fraction(4, 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.quantiles.lines import Lines
+from pandas_blowfish.plan.quantiles.line_cells import LineCells
 from pandas_blowfish.plan.shape.solved import Solved
 
 WRONG = "these are not the values of this measurement"
@@ -43,7 +43,7 @@ class Marks:
     unit: int
 
     @classmethod
-    def empty(cls, lines: Lines, many: int, unit: int) -> Marks:
+    def empty(cls, lines: LineCells, many: int, unit: int) -> Marks:
         """Return marks of lines before anything was picked."""
         cells, inside = (np.zeros((len(lines.live), many + 2), dtype=np.int64) for _ in range(2))
         cells[:, -1], inside[:, -1] = lines.sizes - 1, unit
@@ -64,7 +64,7 @@ class Marks:
         return Marks(new[0], new[1], self.unit)
 
 
-def solve_marks(lines: Lines, marks: Marks, order: Ints) -> Placed:
+def solve_marks(lines: LineCells, marks: Marks, order: Ints) -> Placed:
     """Return the places of quantiles as they were asked for; where picks are out of order they are sorted.
 
     Args:

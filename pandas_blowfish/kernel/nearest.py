@@ -79,7 +79,7 @@ def place_ranges(step: Round, start: Cells, end: Cells) -> Ints:
                   ranges add up on the way. D is constant between the query rows that the edge changes:
                   `_widest` tries t before, inside and after each such run. Of a row in parts D moves in
                   steps from one value to the next: t may be anywhere inside, so both ends count.
-        Checked:  tests/kernel/test_places.py::test_ranges_are_those_of_all_tables,
+        Checked:  tests/kernel/test_nearest.py::test_ranges_are_those_of_all_tables,
                   tests/privacy/test_quantile_loss.py::test_no_neighbours_lose_more_than_is_charged
     """
     before, after = step.columns(start), step.columns(end)

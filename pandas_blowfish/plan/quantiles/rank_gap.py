@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pandas_blowfish.plan.quantiles.ladder import Level
+from pandas_blowfish.plan.quantiles.halving import Level
 from pandas_blowfish.plan.ranks.gap import LEVEL, selection_gap
 
 
@@ -21,7 +21,7 @@ def rank_gap(levels: Sequence[Level], candidates: int, parts: int, scale: Fracti
         level: The probability.
 
     Examples:
-        >>> from pandas_blowfish.plan.quantiles.ladder import pick_apart
+        >>> from pandas_blowfish.plan.quantiles.halving import pick_apart
         >>> rank_gap(pick_apart([Fraction(1, 2)]), 100, 1, Fraction(20))
         136
 
@@ -33,7 +33,7 @@ def rank_gap(levels: Sequence[Level], candidates: int, parts: int, scale: Fracti
                   off than `selection_gap` at that level; the doubt is shared among the picks. A wanted rank
                   lies between two that are off themselves, and is off by the same shares of these; where a
                   cell is cut, its part is.
-        Checked:  tests/plan/quantiles/test_gap.py::test_places_are_as_near_as_stated
+        Checked:  tests/plan/quantiles/test_rank_gap.py::test_places_are_as_near_as_stated
     """
     if not scale:
         return 0

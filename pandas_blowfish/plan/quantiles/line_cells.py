@@ -17,7 +17,7 @@ from pandas_blowfish.policy.cells import Cells
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class LineCells:
     """The bins of a tally that can hold a row, line after line; lines that can hold none are not listed.
 
     Attributes:
@@ -70,7 +70,7 @@ class PlaceRows(OwnNoise):
         scale: The noise scale, in parts of a row as `wanted` has.
     """
 
-    lines: Lines
+    lines: LineCells
     rows: Ints
     weights: Ints
     runs: Ints

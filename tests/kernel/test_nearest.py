@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csc_array
 
 from pandas_blowfish.errors import UnsoundPlanError
-from pandas_blowfish.kernel.places import place_ranges, place_scales, require_places, score_places
+from pandas_blowfish.kernel.nearest import place_ranges, place_scales, require_places, score_places
 from pandas_blowfish.plan.protocol import Targets
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.cells import Cells
