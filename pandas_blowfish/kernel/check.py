@@ -325,7 +325,7 @@ def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:
 
 def _least(scales: Scales) -> int:
     """Return the number of the least scale that some query row has."""
-    return min(set(scales.codes.tolist()), key=scales.values.__getitem__)
+    return int(min(set(scales.codes.tolist()), key=scales.values.__getitem__))
 
 
 def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Worst:

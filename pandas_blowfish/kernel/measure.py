@@ -32,8 +32,8 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.choices import draw_choices
-from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.kernel.nearest import place_scales, score_places
+from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import BUCKETS, LAWS, PLACES, SELECT, Round
 from pandas_blowfish.plan.scales import Scales

@@ -121,8 +121,12 @@ def _widest(runs: Ints, begin: Ints, *, cut: bool) -> Ints:
         cut: Whether t lies inside a row, whose ends are on both of its sides; else between two boundaries.
     """
     many, some = np.diff(begin, axis=1), range(runs.shape[1])
-    tried = [(at, at, at, 2) for at in some]  # the last run before t, the first after it; which must hold what
-    tried += [(at, at - 1, at, 1) for at in some[1:]] if cut else [(at - 1, at, 0, 0) for at in (*some, len(some))]
+    tried = [
+        (at, at, at, 2) for at in some
+    ]  # the last run before t, the first after it; which must hold what
+    tried += (
+        [(at, at - 1, at, 1) for at in some[1:]] if cut else [(at - 1, at, 0, 0) for at in (*some, len(some))]
+    )
     widest = np.zeros(len(runs), dtype=np.int64)
     for last, first, at, least in tried:
         high, low = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)

@@ -26,9 +26,11 @@ class Lines:
 
     @property
     def scales(self):
+        """Return one scale for all."""
         return Scales([Fraction(7, 2)], np.zeros(len(self.choices), dtype=np.int8))
 
     def columns(self, cells):
+        """Return the matrix at some cells."""
         found = self.weights[:, cells.codes["x"]] * ~cells.absent
         return csc_array(found)
 
@@ -89,7 +91,7 @@ def test_scores_are_distances():
 def test_ranges_are_those_of_all_tables():
     """No table changes differences of scores by more than is said; of uncut rows some by as much."""
     tight = seen = 0
-    for seed in range(120):
+    for seed in range(70):
         draw = random.Random(seed)
         lines = random_lines(draw)
         cells = lines.weights.shape[1]
@@ -97,13 +99,14 @@ def test_ranges_are_those_of_all_tables():
         stated = place_ranges(lines, start, end)
         worst = np.zeros(len(start), dtype=np.int64)
         tables = list(itertools.product((0, 1, 3, 8) if cells > 2 else range(9), repeat=cells))
-        for table in draw.sample(tables, min(len(tables), 60)):
+        for table in draw.sample(tables, min(len(tables), 40)):
             for at in range(len(start)):
                 one, two = (np.array([*table, 0]) for _ in range(2))
                 for counts, ends in ((one, start), (two, end)):
                     counts[cells if ends.absent[at] else ends.codes["x"][at]] += 1
                 scores = [
-                    score_places(lines.choices, lines.weights @ own[:cells], lines.targets) for own in (one, two)
+                    score_places(lines.choices, lines.weights @ own[:cells], lines.targets)
+                    for own in (one, two)
                 ]
                 change = scores[1] - scores[0]
                 each = [
@@ -115,12 +118,12 @@ def test_ranges_are_those_of_all_tables():
         assert (worst <= stated * lines.targets.parts).all()
         tight += lines.targets.parts == 1 and bool((worst == stated).all())
         seen += lines.targets.parts == 1
-    assert seen > 40
+    assert seen > 20
     assert tight > seen / 3
 
 
 def test_steps_between_neighbouring_rows_cost_half():
-    """A row that moves to the next cell moves the rank of one boundary; further, some places gain and some lose."""
+    """To the next cell the rank of one boundary moves; further, some places gain and some lose."""
     lines = Lines(np.eye(5, dtype=int), np.zeros(5, dtype=int), Targets((1,), 2))
     start, end = all_edges(5)
     stated = dict(

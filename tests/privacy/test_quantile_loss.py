@@ -42,6 +42,7 @@ def _few_parts(monkeypatch):
 
 
 def counts_of(plan, frame):
+    """Return the counts that the kernel would take."""
     return count_cells(frame, plan.measurement.tallies, clip=False)
 
 
@@ -234,7 +235,9 @@ def test_the_kernel_finds_a_scale_that_is_too_small(q, scoped):
         with pytest.raises(UnsoundPlanError, match="loses"):
             check.require(liar.next_round(values), lost)
         left -= lost
-        middle = [int(np.median(np.flatnonzero(step.choices == own))) for own in range(len(step.targets.shares))]
+        middle = [
+            int(np.median(np.flatnonzero(step.choices == own))) for own in range(len(step.targets.shares))
+        ]
         values.append(np.array(middle) * step.targets.parts)
     assert left == 0
 
@@ -254,7 +257,9 @@ def test_public_values_are_placed_exactly():
     policy = bf.Policy(Domain((integers("x", 0, 9),)), secrets={"x": bf.public()})
     rows = frame_of(policy.domain, [(each,) for each in range(10)] * 3)
 
-    found = rows.blowfish.protect(policy, epsilon=1).blowfish.quantile("x", [0.25, 0.7], epsilon=1, strategy="select")
+    found = rows.blowfish.protect(policy, epsilon=1).blowfish.quantile(
+        "x", [0.25, 0.7], epsilon=1, strategy="select"
+    )
 
     assert found["value"].tolist() == [2, 6]
     assert found.attrs["blowfish"]["epsilon"] == "0"
@@ -273,4 +278,8 @@ def test_the_closure_is_at_least_every_pair():
 
         found = closure(plan).loss
 
-        assert found is None if wider and not plan.cost else found >= wider * plan.epsilon / max(measured.change, 1)
+        assert (
+            found is None
+            if wider and not plan.cost
+            else found >= wider * plan.epsilon / max(measured.change, 1)
+        )

@@ -177,7 +177,8 @@ def place_values(axis: Axis, cells: Ints, parts: Floats, inside: str) -> Any:
     """Return the values of places: cells, and how far inside them; of cell -1, missing values.
 
     Examples:
-        >>> place_values(Axis.of(pd.Index([10, 20])), np.array([[1, -1]]), np.zeros((1, 2)), "linear").tolist()
+        >>> cells = Axis.of(pd.Index([10, 20]))
+        >>> place_values(cells, np.array([[1, -1]]), np.zeros((1, 2)), "linear").tolist()
         [20.0, nan]
     """
     known, at = cells.ravel() >= 0, np.maximum(cells.ravel(), 0)

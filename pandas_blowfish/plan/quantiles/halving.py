@@ -93,4 +93,3 @@ def rank_variances(levels: Sequence[Level], scale: Fraction) -> Iterator[Fractio
         around = (1 - step.share) ** 2 * found[step.low] + step.share**2 * found[step.high]
         found[step.at] = 2 * scale**2 + around
     yield from (found[at] for at in range(len(found) - 1))
-

@@ -18,7 +18,9 @@ from pandas_blowfish.plan.quantiles.select import Select, build_select
 from pandas_blowfish.policy.policy import Policy
 
 MOST = 10**7  # cells that are picked from, over all quantiles
-WORTH = 4  # how many times less the squared error of a rank must be, as counts have errors and intervals besides
+WORTH = (
+    4  # how many times less the squared error of a rank must be, as counts have errors and intervals besides
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,4 @@ class Quantiles(Question):
         labels: pd.Index[Any] | None = None
         if outer:
             labels = outer[0] if len(outer) == 1 else pd.MultiIndex.from_product(outer)
-        return build_select(
-            graph, self.lines, self.shares, labels, epsilon, inside=self.inside, form=form
-        )
+        return build_select(graph, self.lines, self.shares, labels, epsilon, inside=self.inside, form=form)

@@ -10,7 +10,9 @@ from pandas_blowfish.plan.quantiles.halving import Level
 from pandas_blowfish.plan.ranks.gap import LEVEL, selection_gap
 
 
-def rank_gap(levels: Sequence[Level], candidates: int, parts: int, scale: Fraction, level: float = LEVEL) -> int:
+def rank_gap(
+    levels: Sequence[Level], candidates: int, parts: int, scale: Fraction, level: float = LEVEL
+) -> int:
     """Return how many rows lie between any place and its quantile at most, with a probability.
 
     Args:

@@ -15,9 +15,9 @@ import pandas as pd
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import LAWS, PLACES, OneTable, Round, Targets
-from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
 from pandas_blowfish.plan.quantiles.halving import Level, pick_apart, pick_by_halves, rank_variances
 from pandas_blowfish.plan.quantiles.line_cells import LineCells, PlaceRows
+from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
 from pandas_blowfish.plan.quantiles.sensitivity import Reach, place_change
 from pandas_blowfish.plan.quantiles.solve import Marks, read_picks, solve_marks
 from pandas_blowfish.plan.scales import Scales
@@ -33,8 +33,8 @@ ENOUGH = 64  # parts of a cell from which on picks by halves are not spoilt by c
 PROOF = (
     "Just the place of the least noisy distance is released, {picks}. The distance of a place is how many "
     "rows lie between it and the wanted rank. A neighbouring table moves one row along one edge: differences "
-    "of distances change by at most {sensitivity} rows, all picks together. One-sided geometric noise of scale "
-    "{scale} rows has no memory: a distance that must fall so much further below the others, or less, does "
+    "of distances change by at most {sensitivity} rows, all picks together. One-sided geometric noise of "
+    "scale {scale} rows has no memory: a distance that must fall so much further below the others, or less, does "
     "so with odds that change by at most exp({sensitivity} / {scale}) = exp({epsilon})."
 )
 PROOF_EXACT = (
@@ -48,8 +48,8 @@ class Select(OneTable):
     """Quantiles picked among cells by their distance in rows: each by itself, or one between others.
 
     By halves the middle quantile is picked first, with its place inside the cell; then those in the middle of
-    the rows below and above it, each among the cells there, and so on. An edge inside one run leaves the others
-    alone, so that all of them share one round.
+    the rows below and above it, each among the cells there, and so on. An edge inside one run leaves the
+    others alone, so that all of them share one round.
 
     Attributes:
         lines: The candidates.
@@ -151,11 +151,11 @@ class Select(OneTable):
         return self._round(len(values), self._marks(values))
 
     def _scale(self, at: int, level: Level) -> Fraction:
-        """Return the noise scale of a round, in parts of what its query rows count: of cells after the first."""
+        """Return the noise scale of a round, in parts of what its query rows count."""
         return self.distance_scale * _whole(level) * (2 * self.parts if at else 1)
 
     def _parts(self, at: int) -> int:
-        """Return into how many parts the cells of a round are cut: where that is asked for, or others follow."""
+        """Return how many parts cells of a round are cut into: where that is asked for, or others follow."""
         return self.parts if self.inside or at < len(self.levels) - 1 else 1
 
     def _ends(self, at: int, marks: Marks) -> tuple[Any, Any, Any, Any]:

@@ -30,7 +30,7 @@ class Placed(Solved):
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Where quantiles were picked: live lines x quantiles, the last column and that before it the lines' ends.
+    """Where quantiles were picked: live lines x quantiles, then two columns for the ends of the lines.
 
     Attributes:
         cells: The place among the candidates of the line.
