@@ -168,8 +168,8 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
             far it moves when the cumulative count there is off by its standard error, and where in its bin
-            it may be. `interval()` holds the whole bin. Of picked values `std` is not known; the receipt states
-            how many rows may lie between each and its quantile.
+            it may be. `interval()` holds the whole bin. Of picked values `std` is not known; the receipt
+            states how many rows may lie between each and its quantile.
         """
         return self._ask("quantile", locals())
 

@@ -34,8 +34,8 @@ PROOF = (
     "Just the place of the least noisy distance is released, {picks}. The distance of a place is how many "
     "rows lie between it and the wanted rank. A neighbouring table moves one row along one edge: differences "
     "of distances change by at most {sensitivity} rows, all picks together. One-sided geometric noise of "
-    "scale {scale} rows has no memory: a distance that must fall so much further below the others, or less, does "
-    "so with odds that change by at most exp({sensitivity} / {scale}) = exp({epsilon})."
+    "scale {scale} rows has no memory: a distance that must fall so much further below the others, or less, "
+    "does so with odds that change by at most exp({sensitivity} / {scale}) = exp({epsilon})."
 )
 PROOF_EXACT = (
     "No edge of the policy changes the rank of any cell: the quantiles are the same in all neighbouring "
