@@ -275,7 +275,7 @@ class Select(OneTable):
         return {
             **found,
             "noise": f"{LAWS[PLACES]}, {scale}; just the places are released",
-            "typical error": f"+-{math.sqrt(self.mse):,.3g} rows of rank at most, where rows are spread evenly",
+            "typical error": f"+-{math.sqrt(self.mse):,.3g} rows at most, where rows are spread evenly",
             "accuracy": self.accuracy,
         }
 
