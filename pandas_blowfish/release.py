@@ -403,6 +403,9 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
 
     Of quantiles they are where the cells begin and end that may hold them.
     """
+    if "cell_bounds" not in facts and "gap" in facts:
+        what = f"places were released, and no counts: {facts.get('accuracy')}"
+        raise FrameError(what, fix='release quantile(..., strategy="hierarchical"), or a cumhist.')
     if "cell_bounds" not in facts:
         raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
     reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]

@@ -271,7 +271,7 @@ def test_no_module_names_differ_by_an_ending_only():
 def _families() -> dict[str, str]:
     """Return the family of each question and strategy, by the name of its class."""
     found = {}
-    for folder in ("line", "tables", "linear", "totals", "clusters", "ranks"):
+    for folder in ("line", "tables", "linear", "totals", "clusters", "ranks", "quantiles"):
         for path in (PACKAGE / "plan" / folder).glob("*.py"):
             module = importlib.import_module(f"pandas_blowfish.plan.{folder}.{path.stem}")
             for name, kind in vars(module).items():

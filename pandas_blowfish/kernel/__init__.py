@@ -2,15 +2,15 @@
 
 `measure.py` is the one function through which rows become a release; read it first, then `check.py`, which
 recomputes the loss of a plan before it is charged and does not trust the plan. `noise.py` and
-`joint_noise.py` draw, with the limits of `exact/enclosure.py`. `buckets.py`, `choices.py` and
+`joint_noise.py` draw, with the limits of `exact/enclosure.py`. `buckets.py`, `choices.py`, `nearest.py` and
 `weaker_release.py` add noise in other ways.
 
 This folder is not all that an auditor reads. For each claim, the files and their lines together:
 
 No release loses more than it is charged (2,750 lines):
-    kernel/check.py, kernel/measure.py, kernel/choices.py, policy/graph/edges.py, policy/graph/moves.py,
-    policy/cells.py, policy/attribute.py, policy/margin.py, policy/graph/part.py, count/probe.py,
-    plan/joint_noise/norms.py
+    kernel/check.py, kernel/measure.py, kernel/choices.py, kernel/nearest.py, policy/graph/edges.py,
+    policy/graph/moves.py, policy/cells.py, policy/attribute.py, policy/margin.py, policy/graph/part.py,
+    count/probe.py, plan/joint_noise/norms.py
 
 The same, where the policy states public facts (2,050 lines):
     facts/, policy/graph/records.py, exact/integer_kernel.py
@@ -29,7 +29,8 @@ Noise has exactly the stated law (800 lines):
     kernel/noise.py, kernel/joint_noise.py, plan/joint_noise/ball_points.py, exact/enclosure.py
 
 Rows leave only as noisy values, values that no edge changes, public keys, and keyed seals (4,500 lines):
-    kernel/measure.py, kernel/buckets.py, kernel/choices.py, kernel/weaker_release.py, count/
+    kernel/measure.py, kernel/buckets.py, kernel/choices.py, kernel/nearest.py, kernel/weaker_release.py,
+    count/
 
 Weaker promises hold as their receipts state (1,100 lines):
     kernel/weaker_release.py, beyond/weaker.py, beyond/certified.py, beyond/interval.py,

@@ -25,10 +25,11 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import rows_follow
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
 from pandas_blowfish.kernel.joint_noise import require_joint
+from pandas_blowfish.kernel.nearest import place_ranges, require_places
 from pandas_blowfish.plan.joint_noise import APART, CLIQUE
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import SEVERAL
-from pandas_blowfish.plan.protocol import LAPLACE, SELECT, OwnNoise, Round
+from pandas_blowfish.plan.protocol import LAPLACE, PLACES, SELECT, OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.policy.cells import Cells
@@ -193,7 +194,7 @@ class Check:
     def _small(self, step: Round) -> bool:
         """Return whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
         cells = len(self.edges.listed.cells)
-        sums = step.own_noise and step.mechanism != SELECT
+        sums = step.own_noise and step.mechanism not in (SELECT, PLACES)
         return sums and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
 
     def _hidden(self, step: Any, secret: Aggregate, left: Fraction) -> Fraction:
@@ -226,6 +227,9 @@ class Check:
         values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
+        if step.mechanism == PLACES:
+            require_places(step)
+            place_ranges(step, cells, cells)  # which refuses weights below 0
         self._compare_changes(step, start.take(slice(many)), end.take(slice(many)))
 
     def _compare_changes(self, step: Round, start: Cells, end: Cells) -> None:
@@ -319,6 +323,8 @@ def _dense(step: Round, listed: Listing) -> _Changes:
 
 def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     """Return what edges change, from the few entries of each."""
+    if step.mechanism == PLACES:
+        return _Changes(place_ranges(step, start, end)[:, None], np.array([_least(step.loss_scales)]))
     changes = step.changes(start, end).tocsc()
     edge = np.repeat(np.arange(changes.shape[1]), np.diff(changes.indptr))
     if step.mechanism == SELECT:
@@ -357,8 +363,12 @@ def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:
     np.maximum.at(high, own, changes.data)
     table = np.zeros((changes.shape[1], 1), dtype=np.int64)
     np.add.at(table[:, 0], keys // len(sizes), high - low)
-    least = min(set(step.loss_scales.codes.tolist()), key=step.loss_scales.values.__getitem__)
-    return _Changes(table, np.array([least]))
+    return _Changes(table, np.array([_least(step.loss_scales)]))
+
+
+def _least(scales: Scales) -> int:
+    """Return the number of the least scale that some query row has."""
+    return int(min(set(scales.codes.tolist()), key=scales.values.__getitem__))
 
 
 def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Worst:

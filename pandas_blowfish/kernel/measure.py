@@ -33,9 +33,10 @@ from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.choices import draw_choices
 from pandas_blowfish.kernel.joint_noise import draw_joint, require_joint
+from pandas_blowfish.kernel.nearest import place_scales, score_places
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import BUCKETS, SELECT, Round, law_of
+from pandas_blowfish.plan.protocol import BUCKETS, PLACES, SELECT, Round, law_of
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
@@ -244,9 +245,13 @@ def _measure_rounds(
 
 
 def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
-    """Return the query rows with noise, of their own, of a mesh or of buckets; of a choice its largest."""
+    """Return the query rows with noise, of their own, of a mesh or of buckets; of a choice its place."""
     if step.mechanism == BUCKETS:
         return draw_buckets(step, exact)
+    if step.mechanism == PLACES:
+        each = np.repeat(step.choices, step.targets.parts)
+        scores, noise = score_places(step.choices, exact, step.targets), _noise(place_scales(step), charge)
+        return draw_choices(each, scores, noise, noisy=step.scales.noisy)
     noise = _noise(step.scales, charge)
     if step.mechanism == SELECT:
         return draw_choices(step.choices, exact, noise, noisy=step.scales.noisy)

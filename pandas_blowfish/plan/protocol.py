@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
-LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draws the noise of a round
-LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
+LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a round
+SELECT, PLACES = "select", "places"  # the same, where just the best candidate of each choice is released
+ONE_SIDED = "one-sided geometric"
+LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), **dict.fromkeys((SELECT, PLACES), ONE_SIDED)}
 # what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
 ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
 TOGETHER = "together"  # an estimate from noises that several tables draw together
@@ -108,6 +110,21 @@ class Question(ABC):
         return False
 
 
+@dataclass(frozen=True)
+class Targets:
+    """Which rank of each line of counts is chosen for, where just the place nearest to it is released.
+
+    Attributes:
+        shares: For each choice the wanted share of its rows, in parts of `whole`.
+        whole: What shares are parts of; scales are in as many parts of a row.
+        parts: How many equal parts each query row is cut into, each a candidate by itself.
+    """
+
+    shares: tuple[int, ...] = ()
+    whole: int = 1
+    parts: int = 1
+
+
 class Round(Protocol):
     """One round of a strategy: query rows of whole numbers over cells, with one scale each."""
 
@@ -144,6 +161,10 @@ class Round(Protocol):
     def choices(self) -> Ints:
         """Return for each query row which choice it is a candidate of, where just the largest is released."""
 
+    @property
+    def targets(self) -> Targets:
+        """Return the rank of each choice, where places along lines are released."""
+
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows."""
 
@@ -171,6 +192,11 @@ class OwnNoise:
     def choices(self) -> Ints:
         """Return nothing: the query rows themselves are released, with noise."""
         return np.empty(0, dtype=np.int64)
+
+    @property
+    def targets(self) -> Targets:
+        """Return nothing: no places along lines are released."""
+        return Targets()
 
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows: itself."""

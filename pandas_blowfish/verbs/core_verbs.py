@@ -159,14 +159,17 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             interpolation: Which value of the bin it lies in: "linear" as if rows were spread evenly, "lower"
                 where values are multiples of the step, "midpoint" or "higher".
-            strategy: "auto", or the name of what to measure, as for `cumhist`.
+            strategy: "select" picks cells by their rank and releases nothing else, so that intervals are not
+                known; the names of `cumhist` read quantiles off noisy counts; "auto" picks where that is
+                expected to be at least twice as near.
             post: True to read the shares off counts that never fall; False off the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
             far it moves when the cumulative count there is off by its standard error, and where in its bin
-            it may be. `interval()` holds the whole bin.
+            it may be. `interval()` holds the whole bin. Of picked values `std` is not known; the receipt
+            states how many rows may lie between each and its quantile.
         """
         return self._ask("quantile", locals())
 

@@ -173,6 +173,19 @@ def quantiles(curves: Curves, axis: Axis, q: Floats, inside: str = "linear") -> 
     return axis.value(places.ravel(), cell.ravel()), axis.distance(std.ravel())
 
 
+def place_values(axis: Axis, cells: Ints, parts: Floats, inside: str) -> Any:
+    """Return the values of places: cells, and how far inside them; of cell -1, missing values.
+
+    Examples:
+        >>> cells = Axis.of(pd.Index([10, 20]))
+        >>> place_values(cells, np.array([[1, -1]]), np.zeros((1, 2)), "linear").tolist()
+        [20.0, nan]
+    """
+    known, at = cells.ravel() >= 0, np.maximum(cells.ravel(), 0)
+    part = np.nan_to_num(parts.ravel()) if inside == "linear" else np.full(len(at), PARTS[inside])
+    return axis.value(np.where(known, _inside(axis, at, part), np.nan), at)
+
+
 def cell_bounds(curves: Curves, axis: Axis, q: Floats) -> tuple[Ints, Ints]:
     """Return the first and the last cell in which each quantile may lie, answers x `LEVELS`; -1 for none.
 

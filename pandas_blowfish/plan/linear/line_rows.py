@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.bound import count_both
 from pandas_blowfish.plan.line.axis import Joined, LineGraph
 from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.line.search import SHORT, search
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
 from pandas_blowfish.plan.linear.atom_rows import multiply_rows, pack_rows, unpack_rows
+from pandas_blowfish.plan.linear.bound import count_both
 from pandas_blowfish.plan.linear.estimator import Estimator, estimator
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.sensitivity import Links

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.bound import least_error
+from pandas_blowfish.plan.linear.bound import least_error
 from pandas_blowfish.plan.linear.kept_rows import find_kept, keep
 from pandas_blowfish.plan.linear.problem import LATTICE, MEMORY, Problem
 from pandas_blowfish.plan.shape.one_thread import one_thread

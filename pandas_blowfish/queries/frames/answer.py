@@ -247,7 +247,8 @@ def _known(plan: Plan, rows: int) -> dict[str, Any]:
         return {}
     shares = "normalize" in plan.query.get("spelt", {"named": ()})["named"]
     stated = {"rows": int(rows)} if shares and plan.policy.rows_public else {}
-    inner = plan.domain[str(plan.index.names[-1])]
+    last = plan.query["columns"][0] if plan.query["verb"] == "quantile" else plan.index.names[-1]
+    inner = plan.domain[str(last)]
     if not isinstance(inner, Grid) or inner.single:
         return stated
     ends = (inner.low, inner.high)
