@@ -24,11 +24,13 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import rows_follow
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
+from pandas_blowfish.kernel.joint_noise import require_joint
+from pandas_blowfish.plan.joint_noise import APART, CLIQUE
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import SEVERAL
-from pandas_blowfish.plan.protocol import SELECT, OwnNoise, Round
+from pandas_blowfish.plan.protocol import LAPLACE, SELECT, OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tally import People
+from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, edges_of
@@ -103,7 +105,8 @@ class Check:
             Requires: the policy; `bound_moves` (its own note).
             Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
                       counted agrees with what was tried on all cells drawn.
-            Because:  the loss of an edge is the sum over rows of the change over the scale (PROOFS.md), in
+            Because:  the loss of an edge is the sum over rows of the change over the scale, and of rows that
+                      draw noise together of the norm of their changes over its scale (PROOFS.md, `Joint`), in
                       fractions wherever floats cannot decide; edges are read off the policy's words, columns
                       are compared with what the counter makes of records in those cells.
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
@@ -115,6 +118,7 @@ class Check:
         random = random or np.random.default_rng(secrets.randbits(128))
         if not left and step.scales.noisy:
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
+        _require_joint(step)
         if any(isinstance(each, People) for each in step.tallies):
             known[key] = self._people_lost(step, left, random)
         else:
@@ -138,6 +142,7 @@ class Check:
         policy, (people, *more) = self.policy, step.tallies
         assert isinstance(people, People)
         tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
+        tied = bool(tied or step.scales.joint)
         if more or len(step.scales) != people.size or tied or self.part.sides or not step.own_noise:
             raise UnsoundPlanError("people are counted by themselves, and charged to everyone")
         start, end, cells = self._draw_probes(step, PROBES, random)
@@ -259,10 +264,36 @@ class _Worst:
 
 @dataclass(frozen=True, eq=False)
 class _Changes:
-    """How much each edge changes the rows of each kind of noise together: edges x kinds, and the kinds."""
+    """How much each edge changes the rows of each kind of noise together: edges x kinds, and the kinds.
+
+    In L1, or in the norm of rows that draw together: `APART` where no such noise makes up for the change.
+    """
 
     table: NDArray[Any]
     kinds: Ints
+
+
+def _require_joint(step: Round) -> None:
+    """Raise where noise that rows draw together is not what is checked: of each kind all its rows, counts.
+
+    Proof note:
+        Requires: nothing.
+        Ensures:  `_dense` and `_sparse` measure changes in the norms whose noise `add_noise` draws.
+        Because:  it draws that of `scales`, which is that of `loss_scales`; clamped counts change by as much
+                  as counts do, since no table has 2^61 rows (sums might not, and a clique must add up to 0).
+        Checked:  tests/kernel/test_check_joint.py::test_finds_lies_about_joint_noise
+    """
+    scales, measured = step.scales, step.loss_scales
+    if not scales.joint and not measured.joint:
+        return
+    same = measured is scales or (measured == scales and np.array_equal(measured.codes, scales.codes))
+    same = same and scales.values == measured.values and scales.joint.keys() == measured.joint.keys()
+    if not (same and step.own_noise and step.mechanism == LAPLACE):
+        raise UnsoundPlanError("noise that query rows draw together is none that was checked")
+    require_joint(scales)
+    cliques = any(block.kind == CLIQUE for each in scales.joint.values() for block in each.blocks)
+    if cliques and any(not isinstance(each, Tally) for each in step.tallies):
+        raise UnsoundPlanError("noise that sums to 0 is for counts of rows alone")
 
 
 def _dense(step: Round, listed: Listing) -> _Changes:
@@ -276,6 +307,10 @@ def _dense(step: Round, listed: Listing) -> _Changes:
     dtype = object if int(most) * max(full.shape[1], 1) >= 2**62 else np.int64
     table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
     for number, kind in enumerate(kinds.tolist()):
+        if joint := step.loss_scales.joint.get(kind):
+            own = full.astype(dtype)
+            table[:, number] = joint.measure(own.take(listed.end, axis=0) - own.take(listed.start, axis=0))
+            continue
         own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])
         change = own.take(listed.end, axis=0) - own.take(listed.start, axis=0)
         table[:, number] = np.abs(change).sum(axis=1, dtype=dtype)
@@ -288,11 +323,13 @@ def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     edge = np.repeat(np.arange(changes.shape[1]), np.diff(changes.indptr))
     if step.mechanism == SELECT:
         return _ranges(step, changes, edge)
-    changes = abs(changes)
     kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
-    dtype = np.int64 if changes.data.max(initial=0) < 2**40 else object
-    table = np.zeros((changes.shape[1], len(kinds)), dtype=dtype)
-    np.add.at(table, (edge, own.reshape(-1)), changes.data.astype(dtype))
+    amounts = changes.data.astype(np.int64 if np.abs(changes.data).max(initial=0) < 2**40 else object)
+    table = np.zeros((changes.shape[1], len(kinds)), dtype=amounts.dtype)
+    np.add.at(table, (edge, own.reshape(-1)), np.abs(amounts))
+    for number, kind in enumerate(kinds.tolist()):
+        if joint := step.loss_scales.joint.get(kind):
+            table[:, number] = joint.measure_entries(changes.indices, edge, amounts, changes.shape[1])
     return _Changes(table, kinds)
 
 
@@ -328,6 +365,7 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
     shares = changes.table.astype(np.float64) @ noisy
     exact = [number for number, scale in enumerate(values) if not scale]
     shares[(changes.table[:, exact] != 0).any(axis=1)] = math.inf
+    shares[(changes.table == APART).any(axis=1)] = math.inf
     order = np.argpartition(-shares, min(BEST, len(shares) - 1))[:BEST]
     top = int(np.argmax(shares))
     if not shares[top]:

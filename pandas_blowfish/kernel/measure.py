@@ -32,6 +32,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.choices import draw_choices
+from pandas_blowfish.kernel.joint_noise import draw_joint, require_joint
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import BUCKETS, LAWS, SELECT, Round
@@ -181,6 +182,7 @@ def require_drawable(plan: Plan) -> None:
     """Refuse a plan whose noise is too large to be drawn exactly."""
     for scale in plan.measurement.drawn_scales:
         check_scale(scale)
+    require_joint(plan.measurement.scales)
     if plan.measurement.mechanism == BUCKETS:
         check_buckets(plan.measurement)
 
@@ -252,12 +254,15 @@ def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
 
 
 def _noise(scales: Scales, charge: Fraction) -> Ints:
-    """Return noise of each scale given; under a charge of 0 there is none to draw."""
+    """Return noise of each kind, rows together where they draw so; under a charge of 0 there is none."""
     values = np.zeros(len(scales), dtype=np.int64)
     for code, scale in enumerate(scales.values):
         rows = np.flatnonzero(scales.codes == code)
         if scale > 0 and len(rows):
             if not charge:
                 raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
-            values[rows] = discrete_laplace(scale, len(rows))
+            if joint := scales.joint.get(code):
+                values[joint.rows] = draw_joint(joint, scale)
+            else:
+                values[rows] = discrete_laplace(scale, len(rows))
     return values

@@ -11,6 +11,7 @@ norm of a box.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,11 @@ from pandas_blowfish.exact.arrays import Ints
 
 BOX, CLIQUE = "box", "clique"
 APART = -1  # the norm of a change that no noise makes up for
+MAX_DIMENSION = 1_000  # of noise that can be drawn: its tables take time in the square of this
+MAX_CLIQUE = 256  # cells of a clique: a draw takes time in the square of this
+_FARTHEST = 2**62  # no reach is as large
+
+Shape = tuple[tuple[str, int, tuple[int, ...]], ...]  # what the law of noise depends on: see `Joint.shape`
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +50,25 @@ class Block:
         if self.kind not in (BOX, CLIQUE):
             raise ArgumentError("kind", f"{self.kind!r} is no norm", allowed=f"{BOX!r} or {CLIQUE!r}")
         box = self.kind == BOX
-        if len(self.reaches) != (len(self.rows) if box else 0) or any(each < 1 for each in self.reaches):
-            raise ArgumentError("reaches", "there must be one of at least 1 for each row of a box")
+        if len(self.reaches) != (len(self.rows) if box else 0):
+            raise ArgumentError("reaches", "there must be one for each row of a box")
+        if not all(1 <= each < _FARTHEST for each in self.reaches):
+            raise ArgumentError("reaches", "some are out of range", allowed="whole numbers from 1 to 2^62")
+        if not len(self.rows):
+            raise ArgumentError("rows", "a block has at least one")
+        rows = np.array(self.rows, dtype=np.int64)
+        rows.setflags(write=False)
+        object.__setattr__(self, "rows", rows)
 
     @property
     def dimension(self) -> int:
         """Return in how many dimensions the noise lies: the values of a clique sum to 0."""
         return len(self.rows) - (self.kind == CLIQUE)
+
+    @property
+    def shape(self) -> tuple[str, int, tuple[int, ...]]:
+        """Return what the law of its noise depends on: whatever its rows are called."""
+        return self.kind, len(self.rows), self.reaches
 
     def measure(self, changes: NDArray[Any]) -> NDArray[Any]:
         """Return the norm of each change, changes x rows of this block; `APART` where it has none."""
@@ -76,6 +94,11 @@ class Joint:
 
     blocks: tuple[Block, ...]
 
+    def __post_init__(self) -> None:
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *(block.rows for block in self.blocks)])
+        if not len(rows) or len(np.unique(rows)) < len(rows) or rows.min() < 0:
+            raise ArgumentError("blocks", "a query row is in two of them, or there are none")
+
     @property
     def rows(self) -> Ints:
         """Return the query rows, block after block: the order in which noise is drawn."""
@@ -86,11 +109,122 @@ class Joint:
         """Return in how many dimensions the noise lies."""
         return sum(block.dimension for block in self.blocks)
 
+    @property
+    def shape(self) -> Shape:
+        """Return what the law of the noise depends on: whatever its rows are called."""
+        return tuple(block.shape for block in self.blocks)
+
+    def renumber(self, numbers: Ints) -> Joint:
+        """Return the same for query rows that got other numbers, given for each old one."""
+        return Joint(tuple(Block(each.kind, numbers[each.rows], each.reaches) for each in self.blocks))
+
+    def is_same(self, other: Joint) -> bool:
+        """Return whether both are the same blocks of the same query rows."""
+        return self.shape == other.shape and np.array_equal(self.rows, other.rows)
+
     def measure(self, changes: NDArray[Any]) -> NDArray[Any]:
         """Return the norm of each change, changes x all query rows; `APART` where it has none."""
+        if changes.dtype != object:  # of narrower numbers a reach may be none
+            changes = changes.astype(np.int64, copy=False)
         each = [block.measure(changes[:, block.rows]) for block in self.blocks]
         apart = np.any([norm == APART for norm in each], axis=0)
         return np.where(apart, APART, np.max(each, axis=0))
+
+    def measure_entries(self, rows: Ints, change: Ints, amounts: NDArray[Any], many: int) -> NDArray[Any]:
+        """Return the norm of each of so many changes, given by their entries that are not 0.
+
+        Args:
+            rows: The query row of each entry; those of other noise are left out.
+            change: The number of the change that it belongs to.
+            amounts: By how much: one number for each row and change.
+            many: How many changes there are.
+        """
+        block, reach = self._by_row(max(int(self.rows.max()), int(rows.max(initial=0))) + 1)
+        norms, apart = np.zeros(many, dtype=amounts.dtype), np.zeros(many, dtype=bool)
+        inside = np.flatnonzero(reach[rows] > 0)
+        steps = -(-np.abs(amounts[inside]) // reach[rows[inside]].astype(amounts.dtype))
+        np.maximum.at(norms, change[inside], steps)
+        cells = np.flatnonzero((reach[rows] == 0) & (block[rows] >= 0))
+        keys, own = np.unique(change[cells] * len(self.blocks) + block[rows[cells]], return_inverse=True)
+        half, sums = np.zeros(len(keys), dtype=amounts.dtype), np.zeros(len(keys), dtype=amounts.dtype)
+        np.add.at(half, own.reshape(-1), np.abs(amounts[cells]))
+        np.add.at(sums, own.reshape(-1), amounts[cells])
+        np.maximum.at(norms, keys // len(self.blocks), half // 2)
+        apart[keys[sums != 0] // len(self.blocks)] = True
+        norms[apart] = APART
+        return norms
+
+    def _by_row(self, size: int) -> tuple[Ints, Ints]:
+        """Return for each of so many query rows its block, -1 for none, and its reach, 0 in a clique."""
+        block, reach = np.full(size, -1, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+        for number, each in enumerate(self.blocks):
+            block[each.rows] = number
+            reach[each.rows] = each.reaches or 0
+        return block, reach
+
+
+def count_points(shape: Shape, radius: int) -> int:
+    """Return how many whole points have a norm of at most `radius`.
+
+    Examples:
+        >>> count_points(clique([0, 1, 2]).shape, 1), count_points(box([0, 1], [1, 3]).shape, 1)
+        (7, 21)
+
+    Proof note:
+        Requires: radius >= 0.
+        Ensures:  the exact number.
+        Because:  a block does not depend on the others. In a clique of k cells z = g - g' + m - m, g and g'
+                  sums of whole parts of n each and m >= 0 in common, is each z with (1 - x)^-k x^N(z) of
+                  the generating function sum_n C(n + k - 1, n)^2 x^n; that is
+                  (1 - x)^(1 - 2k) sum_j C(k - 1, j)^2 x^j (Euler), so sum_z x^N(z) is
+                  (1 - x)^(1 - k) sum_j C(k - 1, j)^2 x^j, and a further 1 / (1 - x) adds up over radii.
+        Checked:  tests/plan/test_joint_noise.py::test_points_are_counted
+    """
+    found = 1
+    for kind, cells, reaches in shape:
+        if kind == BOX:
+            found *= math.prod(2 * reach * radius + 1 for reach in reaches)
+        else:
+            found *= sum(clique_weights(cells, radius))
+    return found
+
+
+def clique_weights(cells: int, radius: int) -> list[int]:
+    """Return C(k - 1, j)^2 C(radius + k - 1 - j, k - 1) for each j: the points of a clique, in shares."""
+    return [
+        math.comb(cells - 1, j) ** 2 * math.comb(radius + cells - 1 - j, cells - 1) if j <= radius else 0
+        for j in range(cells)
+    ]
+
+
+def numerator(shape: Shape) -> list[int]:
+    """Return h with sum_r V(r) x^r = sum_j h_j x^j / (1 - x)^(d + 1), V(r) as `count_points`, d dimensions.
+
+    Examples:
+        >>> numerator(clique([0, 1, 2]).shape), numerator(box([0, 1], [1, 1]).shape)
+        ([1, 4, 1], [1, 6, 1])
+
+    Proof note:
+        Requires: nothing.
+        Ensures:  d + 1 whole numbers of at least 0, the first 1.
+        Because:  the points of norm at most r are those of r P, P a polytope whose corners are whole points
+                  (of a box its corners, of a clique e_i - e_j), so V is a polynomial of degree d (Ehrhart),
+                  h are the differences of order d + 1 of its values at 0..d, none below 0 (Stanley).
+        Checked:  tests/plan/test_joint_noise.py::test_numerators_are_those_of_counted_points
+    """
+    dimension = sum(cells - (kind == CLIQUE) for kind, cells, _ in shape)
+    found = difference([count_points(shape, radius) for radius in range(dimension + 1)], dimension + 1)
+    if min(found) < 0:
+        raise AssertionError("numbers of points are no polynomial")
+    return found
+
+
+def difference(values: Sequence[int], times: int) -> list[int]:
+    """Return the coefficients of (1 - x)^times sum_r values[r] x^r, as many as there are values."""
+    found = np.array(values, dtype=object)
+    for _ in range(times):
+        found[1:] = found[1:] - found[:-1]
+    return [int(each) for each in found]
 
 
 def clique(rows: Sequence[int] | Ints) -> Joint:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.joint_noise import Joint
 
@@ -244,30 +245,70 @@ class Scales(Sequence[Fraction]):
 
     def __getitem__(self, item: int | slice) -> Fraction | Scales:
         if isinstance(item, slice):
-            return Scales(self.values, self.codes[item])
+            return self._take(np.arange(len(self))[item])
         return self.values[int(self.codes[item])]
+
+    def _take(self, rows: Ints) -> Scales:
+        """Return the scales of some query rows; those that draw noise together stay together."""
+        numbers, joint = np.full(len(self), -1, dtype=np.int64), {}
+        numbers[rows] = np.arange(len(rows))
+        for code, each in self.joint.items():
+            kept = numbers[each.rows] >= 0
+            if kept.any() and not kept.all():
+                raise ArgumentError("rows", "some draw their noise together with others that are left out")
+            if kept.all():
+                joint[code] = each.renumber(numbers)
+        return Scales(self.values, self.codes[rows], joint)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Scales]) -> Scales:
+        """Return the scales of query rows one after another, each part's noise its own.
+
+        Examples:
+            >>> Scales.stack([Scales([Fraction(2)], np.array([0, 0])), Scales([Fraction(3)], np.array([0]))])
+            Scales([2, 2, 3], rows=3)
+        """
+        values: list[Fraction] = []
+        codes: list[Ints] = [np.zeros(0, dtype=np.int64)]
+        joint, begin = {}, 0
+        for part in parts:
+            for code, each in part.joint.items():
+                joint[len(values) + code] = each.renumber(begin + np.arange(len(part)))
+            codes.append(part.codes.astype(np.int64) + len(values))
+            values += part.values
+            begin += len(part)
+        return cls(values, np.concatenate(codes), joint)
 
     def __iter__(self) -> Iterator[Fraction]:
         return (self.values[int(code)] for code in self.codes)
 
     @property
     def total_rate(self) -> Fraction:
-        """Return what is lost where every noisy row changes by 1: the sum of 1 / scale."""
+        """Return what is lost at most where every noisy row changes by 1 at most: the sum of 1 / scale."""
         many = np.bincount(self.codes, minlength=len(self.values)).tolist()
         pairs = zip(many, self.values, strict=True)
         return sum((often / scale for often, scale in pairs if scale), Fraction(0))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Scales, list, tuple)):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            same = len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            return same and self._draws_as(other if isinstance(other, Scales) else Scales((), self.codes[:0]))
         return NotImplemented
+
+    def _draws_as(self, other: Scales) -> bool:
+        """Return whether the same rows draw their noise together, in the same norms."""
+        first, second = (
+            sorted(own.joint.values(), key=lambda each: int(each.rows.min())) for own in (self, other)
+        )
+        return len(first) == len(second) and all(a.is_same(b) for a, b in zip(first, second, strict=True))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(scale) for scale in self[:6])
-        return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,})"
+        shown = ", ".join(str(scale) for scale in islice(self, 6))
+        together = f", {len(self.joint)} drawn together" if self.joint else ""
+        return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,}{together})"
 
     @property
     def noisy(self) -> bool:

@@ -116,12 +116,7 @@ class Stacked(OneRound):
     @cached_property
     def scales(self) -> Scales:
         """Return one scale per query row, strategy after strategy."""
-        values: list[Fraction] = []
-        codes = []
-        for each in self.measured:
-            codes.append(each.scales.codes.astype(np.int64) + len(values))
-            values += each.scales.values
-        return Scales(values, np.concatenate(codes))
+        return Scales.stack([each.scales for each in self.measured])
 
     @cached_property
     def sensitivity(self) -> Fraction:
