@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_blowfish.exact.arrays import Bools, Ints
+from pandas_blowfish.exact.arrays import Bools
 
 
-def least_runs(values: NDArray[Any], reach: int, begins: Bools) -> NDArray[Any]:
+def least_runs(values: NDArray[Any], begins: Bools, reach: int) -> NDArray[Any]:
     """Return for each row the least number of signed runs of at most `reach` neighbours that add up to it.
 
     Args:
         values: Whole numbers, rows x places.
+        begins: Where something begins that no run goes on into from before: rows x places, or places.
         reach: How many neighbours a run holds at most.
-        begins: Whether a line begins at a place: no run goes on into it.
 
     Examples:
-        >>> least_runs(np.array([[1, 1, 1, 0], [1, 0, -2, -1]]), 2, np.array([True, False, False, False]))
+        >>> least_runs(np.array([[1, 1, 1, 0], [1, 0, -2, -1]]), np.array([True, False, False, False]), 2)
         array([2, 3])
 
     Proof note:
@@ -31,19 +31,13 @@ def least_runs(values: NDArray[Any], reach: int, begins: Bools) -> NDArray[Any]:
                   whatever others could, place by place.
         Checked:  tests/exact/test_least_runs.py::test_agrees_with_linear_programmes
     """
-    if not values.size:
-        return np.zeros(len(values), dtype=values.dtype)
-    some = values != 0
-    first = some.argmax(axis=1)
-    width = int(((values.shape[1] - some[:, ::-1].argmax(axis=1)) - first)[some.any(axis=1)].max(initial=0))
-    sign, found = np.zeros_like(first), np.zeros(len(values), dtype=values.dtype)
-    left = [np.zeros_like(found) for _ in range(reach - 1)]  # open runs that reach 1, 2, ... places further
-    rows = np.arange(len(values))
-    for place in range(width):  # from the first number that is not 0
-        at = np.minimum(first + place, values.shape[1] - 1)
-        value = np.where(first + place < values.shape[1], values[rows, at], 0)
+    found = np.zeros(len(values), dtype=values.dtype)
+    sign, begins = found, np.broadcast_to(begins, values.shape)
+    left = [found] * (reach - 1)  # open runs that reach 1, 2, ... places further
+    for place in range(values.shape[1]):
+        value = values[:, place]
         now, wanted = np.sign(value), np.abs(value)
-        goes_on = (now == sign) & (now != 0) & ~begins[at]
+        goes_on = (now == sign) & ~begins[:, place]
         kept = []
         for runs in reversed(left):
             kept.append(np.minimum(np.where(goes_on, runs, 0), wanted))
@@ -51,10 +45,3 @@ def least_runs(values: NDArray[Any], reach: int, begins: Bools) -> NDArray[Any]:
         found, sign = found + wanted, now
         left = [*kept[::-1][1:], wanted] if left else left
     return found
-
-
-def line_begins(sizes: Ints) -> Bools:
-    """Return whether a line begins at each place, of lines of some sizes one after another."""
-    begins = np.zeros(int(sizes.sum()), dtype=bool)
-    begins[(np.cumsum(sizes) - sizes)[sizes > 0]] = True
-    return begins

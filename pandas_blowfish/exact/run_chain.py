@@ -1,14 +1,14 @@
-"""Which runs a noise of least runs is made of: a Markov chain, its probabilities enclosed; never sees rows.
+"""Which runs a noise of least runs is made of: a Markov chain, its odds enclosed; never sees rows.
 
-A line of whole numbers y is a sum of signed runs of at most `reach` neighbours. N(y) runs suffice if from left
-to right runs are opened as late as possible, and where some must end the newest are kept. What happens at a
-place is one of four things, which this chain knows the odds of when P(y) ~ a**N(y):
+A line of whole numbers y is a sum of signed runs of at most `reach` neighbours. N(y) runs suffice if from
+left to right runs are opened as late as possible, and where some must end the newest are kept. What happens
+at a place is one of four things, which this chain knows the odds of when P(y) ~ a**N(y):
 
     NONE: y is 0, no run is left open.             FLIP: all open runs end, some of the other sign begin.
-    OPEN: some more begin, all open ones go on.    CUT: some that were opened together end, with all older ones.
+    OPEN: some more begin, all open ones go on.    CUT: some opened together end, and all older ones.
 
-Some runs that were opened together are a batch. A state says how often each open batch will be cut: `state[j]`
-times that of which j + 1 places are left.
+Some runs that were opened together are a batch. A state says how often each open batch will be cut:
+`state[j]` times that of which j + 1 places are left.
 """
 
 from __future__ import annotations

@@ -154,4 +154,5 @@ def _add_up(
     change = np.zeros(size + 1, dtype=many.dtype if len(many) else np.int64)
     np.add.at(change, starts, many)
     np.subtract.at(change, stops, many)
-    return np.clip(np.cumsum(change[:size]), -_SATURATION, _SATURATION).astype(np.int64)
+    found = np.clip(np.cumsum(change[:size]), -_SATURATION, _SATURATION)
+    return np.asarray(found, dtype=np.int64)

@@ -36,6 +36,17 @@ if TYPE_CHECKING:
 LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draws the noise of a round
 LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
 ONE, SUM, ESTIMATE = "one", "sum", "estimate"  # what an unshaped answer is off by
+CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
+
+
+def derived_terms(terms: Any) -> str:
+    """Return what sums of answers are off by, from what these are."""
+    return str(terms) if terms in (CONCAVE, ANY) else ESTIMATE
+
+
+def conditioned_terms(terms: str) -> str:
+    """Return what answers are off by that were made to agree with public facts."""
+    return ANY if terms in (CONCAVE, ANY) else ESTIMATE
 
 
 class Question(ABC):
@@ -258,7 +269,8 @@ class Strategy(Round, Protocol):
     def noise_terms(self) -> str:
         """Return what an unshaped answer is off by: "one" noise, the "sum" of some of one scale, or neither.
 
-        Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
+        Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated. Other
+        noise is "log-concave" in sums of counts, or "any": of that nothing but the variance is known.
         """
 
     @property

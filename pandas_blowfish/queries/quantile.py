@@ -16,6 +16,7 @@ from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import derived_terms
 from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
@@ -126,7 +127,15 @@ def curves_of(
     rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
     finest = Fraction(facts["smallest_scale"])
     rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding)
+    return Curves(
+        positions,
+        rising,
+        spread,
+        rest,
+        facts["strategy"] in RISING,
+        rounding,
+        derived_terms(facts.get("noise_terms")),
+    )
 
 
 def frame_of(

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from pandas_blowfish.exact.least_runs import least_runs, line_begins
+from pandas_blowfish.exact.least_runs import least_runs
 from tests.oracle.run_law import all_runs, by_distance
 
 
 def one_line(values, reach):
     """Return the least numbers of runs on a single line."""
     values = np.asarray(values)
-    return least_runs(values, reach, line_begins(np.array([values.shape[1]])))
+    return least_runs(values, np.arange(values.shape[1]) == 0, reach)
 
 
 @pytest.mark.parametrize(("reach", "places"), [(1, 4), (2, 5), (3, 6), (4, 7), (8, 9)])
@@ -58,7 +58,7 @@ def test_runs_end_with_their_line():
         np.random.default_rng(6).random((60, 7)) < 0.6
     )
 
-    both = least_runs(values, 3, line_begins(np.array([3, 0, 4])))
+    both = least_runs(values, np.isin(np.arange(7), [0, 3]), 3)
 
     assert (both == one_line(values[:, :3], 3) + one_line(values[:, 3:], 3)).all()
 
@@ -66,5 +66,5 @@ def test_runs_end_with_their_line():
 def test_nothing_needs_no_runs():
     """Neither rows without change, nor lines without places, nor no rows at all."""
     assert one_line(np.zeros((2, 3), dtype=np.int64), 2).tolist() == [0, 0]
-    assert least_runs(np.zeros((0, 3), dtype=np.int64), 2, line_begins(np.array([3]))).tolist() == []
-    assert least_runs(np.zeros((2, 0), dtype=np.int64), 2, line_begins(np.array([0]))).tolist() == [0, 0]
+    assert one_line(np.zeros((0, 3), dtype=np.int64), 2).tolist() == []
+    assert one_line(np.zeros((2, 0), dtype=np.int64), 2).tolist() == [0, 0]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from pandas_blowfish.errors import ArgumentError, ScaleError
-from pandas_blowfish.exact.least_runs import least_runs, line_begins
+from pandas_blowfish.exact.least_runs import least_runs
 from pandas_blowfish.exact.run_chain import FLIP, NONE, OPEN, Step
 from pandas_blowfish.kernel import run_noise
 from pandas_blowfish.kernel.noise import MAX_SCALE, replay
@@ -48,11 +48,11 @@ def test_far_from_the_ends_the_odds_are_those_of_all_points():
     with replay(11):
         drawn = draw_runs(scale, 3, [size] * many).reshape(many, size)
 
-    begins = line_begins(np.array([size]))
+    begins = np.arange(size) == 0
     for run in (slice(30, 31), slice(28, 31), slice(0, 2)):
         moved = drawn.copy()
         moved[:, run] += 1
-        ratio = np.exp(-(least_runs(moved, 3, begins) - least_runs(drawn, 3, begins)).astype(float))
+        ratio = np.exp(-(least_runs(moved, begins, 3) - least_runs(drawn, begins, 3)).astype(float))
         assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(many)
 
 
@@ -63,6 +63,7 @@ class Bits:
         self.words = list(words)
 
     def __call__(self, bounds):
+        """Return the next ones."""
         assert bounds.tolist() == [1 << BITS]
         return np.array([self.words.pop(0)])
 

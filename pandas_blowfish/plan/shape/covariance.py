@@ -16,18 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.exact.run_chain import FARTHEST
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.tree import Crossing
 from pandas_blowfish.plan.line.variance import Spread
 from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.transport.run_law import LineLaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
     from pandas_blowfish.plan.tables.identity import Identity
     from pandas_blowfish.plan.tables.residual import Residual
+    from pandas_blowfish.plan.transport.transport import Transport
 
 Record = dict[str, Any]
 MAX_RUNS = 2_000  # in one list: longer ones are left out, and errors of ranges are bounds
@@ -85,6 +88,12 @@ def describe_tree(made: Tree) -> Record | None:
     found["parents"] = to_runs(np.arange(made.line.size) - forest.parent)
     found["roots"] = to_runs(made.root_variances[:, forest.roots].ravel())
     return _complete({**found, "steps": _steps(made)})
+
+
+def describe_transport(made: Transport) -> Record | None:
+    """Return how errors of prefix sums go together whose noise is that of least runs."""
+    found = {"of": "transport", "scales": [str(made.family_scales[0])], "reach": made.reach}
+    return _complete({**found, "sizes": to_runs(made.sizes), "steps": _steps(made)})
 
 
 def describe_effects(made: Residual, places: tuple[int, ...]) -> Record | None:
@@ -444,6 +453,23 @@ def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
     return np.where(found > 1e-9 * max(float(own.max()), float(tops.max())), found, 0.0)
 
 
+def _transport_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    del lines  # all alike
+    return _read_transport(record).differences(low, high)[None]
+
+
+def _transport_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    law = _read_transport(record)
+    return np.broadcast_to(law.weigh(_laid(first, each, law.size)), (lines, len(each)))
+
+
+def _read_transport(record: Mapping[str, Any]) -> LineLaw:
+    reach = record["reach"]
+    if not isinstance(reach, int) or not 2 <= reach <= FARTHEST:
+        raise ValueError("no reach of such noise")
+    return LineLaw(reach, Fraction(record["scales"][0]), from_runs(record["sizes"]))
+
+
 def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:
     """Return each atom's parent, its sum's variance, and those of the totals at roots, lines x atoms."""
     up = from_runs(record["parents"])
@@ -456,4 +482,6 @@ def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Flo
 
 
 _READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "effects": _effect_ranges}
+_READERS["transport"] = _transport_ranges
 _WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "effects": _effect_sums}
+_WEIGHERS["transport"] = _transport_sums

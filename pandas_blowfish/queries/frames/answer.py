@@ -21,7 +21,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.protocol import conditioned_terms
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened
@@ -206,7 +206,8 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
 
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
-    terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    own = plan.measurement.noise_terms
+    terms = {"noise_terms": conditioned_terms(own) if conditioned else own}
     if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance

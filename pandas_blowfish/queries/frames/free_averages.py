@@ -12,6 +12,7 @@ from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis
+from pandas_blowfish.plan.protocol import derived_terms
 from pandas_blowfish.plan.shape.averages import Averages, bound_error, exact_error, powers
 from pandas_blowfish.plan.shape.covariance import sum_variances
 from pandas_blowfish.queries.frames.free import Lines, lines_of, quantile_again
@@ -103,6 +104,7 @@ class _Read:
             public,
             Fraction(lines.facts["smallest_scale"]),
             bool(lines.facts["post"]),
+            derived_terms(lines.facts.get("noise_terms")),
         )
 
     @classmethod
