@@ -22,7 +22,7 @@ from pandas_blowfish.exact.enclosure import exp_negative, times
 from pandas_blowfish.kernel.noise import (
     MAX_SCALE,
     Integers,
-    Source,
+    WordSource,
     check_scale,
     discrete_laplace,
     open_source,
@@ -141,7 +141,7 @@ def _numerator(shape: Shape) -> list[int]:
     return numerator(shape)
 
 
-def _draw_part(shape: Shape, scale: Fraction, words: Source) -> int:
+def _draw_part(shape: Shape, scale: Fraction, words: WordSource) -> int:
     """Return j with a probability proportional to h[j] a**j.
 
     Proof note:
@@ -161,7 +161,7 @@ def _draw_part(shape: Shape, scale: Fraction, words: Source) -> int:
         revealed, bits = revealed << 64 | int.from_bytes(words.octets(8), "little"), bits + 64
 
 
-def _draw_point(block: Block, radius: int, words: Source) -> list[int]:
+def _draw_point(block: Block, radius: int, words: WordSource) -> list[int]:
     """Return a uniform whole point of a block whose norm is at most the radius."""
     if block.kind == BOX:
         drawn = np.zeros(len(block.rows), dtype=object)
@@ -173,7 +173,7 @@ def _draw_point(block: Block, radius: int, words: Source) -> list[int]:
     return _draw_clique(len(block.rows), radius, words)
 
 
-def _draw_clique(cells: int, radius: int, words: Source) -> list[int]:
+def _draw_clique(cells: int, radius: int, words: WordSource) -> list[int]:
     """Return uniform whole numbers that sum to 0, those above 0 to at most the radius.
 
     Proof note:
@@ -211,13 +211,13 @@ def _draw_clique(cells: int, radius: int, words: Source) -> list[int]:
     return point
 
 
-def _put(total: int, parts: int, words: Source) -> list[int]:
+def _put(total: int, parts: int, words: WordSource) -> list[int]:
     """Return uniform whole numbers of at least 0 that sum to `total`: the gaps between bars in a row."""
     bars = [-1, *_choose_some(total + parts - 1, parts - 1, words), total + parts - 1]
     return [after - before - 1 for before, after in pairwise(bars)]
 
 
-def _choose(weights: list[int], words: Source) -> int:
+def _choose(weights: list[int], words: WordSource) -> int:
     """Return a place with a probability proportional to its weight."""
     left = int(words.below(sum(weights), 1)[0])
     for place, weight in enumerate(weights):
@@ -227,7 +227,7 @@ def _choose(weights: list[int], words: Source) -> int:
     raise AssertionError("a number below the sum of weights is below one of their partial sums")
 
 
-def _choose_some(of: int, many: int, words: Source) -> list[int]:
+def _choose_some(of: int, many: int, words: WordSource) -> list[int]:
     """Return so many of the numbers below `of`, in order: each set with the same probability (Floyd).
 
     Each step adds a number below `last + 1` that is new, or else `last`: any set of one number more below

@@ -88,7 +88,7 @@ def uniform_below(bounds: Integers) -> Integers:
     return drawn
 
 
-def open_source() -> Source:
+def open_source() -> WordSource:
     """Return where random words come from: the operating system, but for a replay."""
     return _replayed.get() or _SystemSource()
 
@@ -125,7 +125,7 @@ def replay(seed: int) -> Iterator[None]:
         _replayed.reset(token)
 
 
-class Source:
+class WordSource:
     """Random words out of an AES-256-CTR keystream."""
 
     def __init__(self, key: bytes, nonce: bytes) -> None:
@@ -156,7 +156,7 @@ class Source:
         return drawn
 
 
-class _SystemSource(Source):
+class _SystemSource(WordSource):
     """The secure source: keyed by the operating system, keyed anew in a forked process."""
 
     def __init__(self) -> None:
@@ -170,7 +170,7 @@ class _SystemSource(Source):
         return super().octets(count)
 
 
-class _ReplaySource(Source):
+class _ReplaySource(WordSource):
     """INSECURE, for tests: one stream that anyone who knows the seed can repeat."""
 
     def __init__(self, seed: int) -> None:
@@ -210,7 +210,7 @@ def _codes(cells: NDArray[np.intp], count: int, width: int) -> Integers:
     return ((cells.astype(np.int64) - negative * (count + 1)) << width) ^ -negative
 
 
-def _draw(scale: Fraction, size: int, source: Source) -> Integers:
+def _draw(scale: Fraction, size: int, source: WordSource) -> Integers:
     """Draw `size` samples; time and use of randomness say nothing about any single one of them."""
     if not scale or not size:
         return np.zeros(size, dtype=np.int64)
@@ -225,7 +225,7 @@ def _draw(scale: Fraction, size: int, source: Source) -> Integers:
     return noise if size == noise.size else noise[:size].copy()
 
 
-def _fill(law: _Law, codes: Integers, source: Source) -> None:
+def _fill(law: _Law, codes: Integers, source: WordSource) -> None:
     """Overwrite `codes` with independent codes of (sign, high)."""
     words = source.words(16, codes.size)
     np.take(law.guide, words, out=codes, mode="clip")
@@ -233,7 +233,7 @@ def _fill(law: _Law, codes: Integers, source: Source) -> None:
     codes[unsure] = _settle(law, words[unsure], source)
 
 
-def _settle(law: _Law, words: NDArray[np.uint16], source: Source) -> Integers:
+def _settle(law: _Law, words: NDArray[np.uint16], source: WordSource) -> Integers:
     """Return the codes of uniform reals that begin with these 16 bits, by revealing more of their bits.
 
     Proof note:
@@ -257,7 +257,7 @@ def _settle(law: _Law, words: NDArray[np.uint16], source: Source) -> Integers:
     return codes
 
 
-def _break_tie(law: _Law, revealed: int, source: Source) -> int:
+def _break_tie(law: _Law, revealed: int, source: WordSource) -> int:
     """Return the cell of a uniform real whose first 64 bits are those of one limit or several."""
     bits = 64
     while True:
@@ -268,7 +268,7 @@ def _break_tie(law: _Law, revealed: int, source: Source) -> int:
             return cell
 
 
-def _low(law: _Law, size: int, source: Source) -> Integers:
+def _low(law: _Law, size: int, source: WordSource) -> Integers:
     """Draw `size` low digits with P(low) proportional to exp(-low * rate) on `width` bits.
 
     Proof note:

@@ -15,8 +15,6 @@ from pandas_blowfish.plan.joint_noise import (
     Joint,
     box,
     clique,
-    count_points,
-    numerator,
 )
 
 JOINTS = [
@@ -53,29 +51,6 @@ def test_norms_are_norms(joint):
     assert (sums <= norms[first] + norms[second]).all()
     apart = np.flatnonzero(~known)[:50]
     assert (joint.measure(found[apart] + found[known][0]) == APART).all()
-
-
-@pytest.mark.parametrize("joint", JOINTS)
-def test_points_are_counted(joint):
-    """As many points are counted as there are."""
-    reach = max([1, *(each for block in joint.blocks for each in block.reaches)])
-    for radius in range(3 if len(joint.rows) < 4 else 2):
-        _, norms = points(joint, radius * reach)
-        assert count_points(joint.shape, radius) == ((norms >= 0) & (norms <= radius)).sum()
-
-
-@pytest.mark.parametrize("joint", [*JOINTS, clique(range(30)), box(range(12), [7] * 12)])
-def test_numerators_are_those_of_counted_points(joint):
-    """The series of a numerator are the numbers of points, beyond those that it was made of."""
-    found, dimension = numerator(joint.shape), joint.dimension
-    series = np.array([*found, *[0] * 5], dtype=object)
-    for _ in range(dimension + 1):
-        series = np.cumsum(series)
-
-    assert len(found) == dimension + 1
-    assert found[0] == 1
-    assert min(found) >= 0
-    assert series.tolist() == [count_points(joint.shape, radius) for radius in range(dimension + 6)]
 
 
 def test_entries_have_the_norms_of_changes():

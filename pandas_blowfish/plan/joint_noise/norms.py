@@ -11,7 +11,6 @@ norm of a box.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -32,7 +31,7 @@ Shape = tuple[tuple[str, int, tuple[int, ...]], ...]  # what the law of noise de
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class NormBlock:
     """Some query rows, and the norm of what changes them.
 
     Attributes:
@@ -113,10 +112,10 @@ class Joint:
                   values change by at most exp(N(change) / scale).
         Because:  a clique's norm is half an L1 norm; rounding up is subadditive, so a box has one; so has the
                   largest of some; P(z) / P(z - c) = exp((N(z - c) - N(z)) / scale).
-        Checked:  tests/plan/test_joint_noise.py::test_norms_are_norms
+        Checked:  tests/plan/joint_noise/test_norms.py::test_norms_are_norms
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[NormBlock, ...]
 
     def __post_init__(self) -> None:
         rows = np.concatenate([np.empty(0, dtype=np.int64), *(block.rows for block in self.blocks)])
@@ -140,7 +139,7 @@ class Joint:
 
     def renumber(self, numbers: Ints) -> Joint:
         """Return the same for query rows that got other numbers, given for each old one."""
-        return Joint(tuple(Block(each.kind, numbers[each.rows], each.reaches) for each in self.blocks))
+        return Joint(tuple(NormBlock(each.kind, numbers[each.rows], each.reaches) for each in self.blocks))
 
     def is_same(self, other: Any) -> bool:
         """Return whether both are the same blocks of the same query rows."""
@@ -189,75 +188,11 @@ class Joint:
         return block, reach
 
 
-def count_points(shape: Shape, radius: int) -> int:
-    """Return how many whole points have a norm of at most `radius`.
-
-    Examples:
-        >>> count_points(clique([0, 1, 2]).shape, 1), count_points(box([0, 1], [1, 3]).shape, 1)
-        (7, 21)
-
-    Proof note:
-        Requires: radius >= 0.
-        Ensures:  the exact number.
-        Because:  a block does not depend on the others. In a clique of k cells z = g - g' + m - m, g and g'
-                  sums of whole parts of n each and m >= 0 in common, is each z with (1 - x)^-k x^N(z) of
-                  the generating function sum_n C(n + k - 1, n)^2 x^n; that is
-                  (1 - x)^(1 - 2k) sum_j C(k - 1, j)^2 x^j (Euler), so sum_z x^N(z) is
-                  (1 - x)^(1 - k) sum_j C(k - 1, j)^2 x^j, and a further 1 / (1 - x) adds up over radii.
-        Checked:  tests/plan/test_joint_noise.py::test_points_are_counted
-    """
-    found = 1
-    for kind, cells, reaches in shape:
-        if kind == BOX:
-            found *= math.prod(2 * reach * radius + 1 for reach in reaches)
-        else:
-            found *= sum(clique_weights(cells, radius))
-    return found
-
-
-def clique_weights(cells: int, radius: int) -> list[int]:
-    """Return C(k - 1, j)^2 C(radius + k - 1 - j, k - 1) for each j: the points of a clique, in shares."""
-    return [
-        math.comb(cells - 1, j) ** 2 * math.comb(radius + cells - 1 - j, cells - 1) if j <= radius else 0
-        for j in range(cells)
-    ]
-
-
-def numerator(shape: Shape) -> list[int]:
-    """Return h with sum_r V(r) x^r = sum_j h_j x^j / (1 - x)^(d + 1), V(r) as `count_points`, d dimensions.
-
-    Examples:
-        >>> numerator(clique([0, 1, 2]).shape), numerator(box([0, 1], [1, 1]).shape)
-        ([1, 4, 1], [1, 6, 1])
-
-    Proof note:
-        Requires: nothing.
-        Ensures:  d + 1 whole numbers of at least 0, the first 1.
-        Because:  the points of norm at most r are those of r P, P a polytope whose corners are whole points
-                  (of a box its corners, of a clique e_i - e_j), so V is a polynomial of degree d (Ehrhart),
-                  h are the differences of order d + 1 of its values at 0..d, none below 0 (Stanley).
-        Checked:  tests/plan/test_joint_noise.py::test_numerators_are_those_of_counted_points
-    """
-    dimension = sum(cells - (kind == CLIQUE) for kind, cells, _ in shape)
-    found = difference([count_points(shape, radius) for radius in range(dimension + 1)], dimension + 1)
-    if min(found) < 0:
-        raise AssertionError("numbers of points are no polynomial")
-    return found
-
-
-def difference(values: Sequence[int], times: int) -> list[int]:
-    """Return the coefficients of (1 - x)^times sum_r values[r] x^r, as many as there are values."""
-    found = np.array(values, dtype=object)
-    for _ in range(times):
-        found[1:] = found[1:] - found[:-1]
-    return [int(each) for each in found]
-
-
 def clique(rows: Sequence[int] | Ints) -> Joint:
     """Return the noise of counts of cells that are all joined, and that no record leaves together."""
-    return Joint((Block(CLIQUE, np.asarray(rows, dtype=np.int64)),))
+    return Joint((NormBlock(CLIQUE, np.asarray(rows, dtype=np.int64)),))
 
 
 def box(rows: Sequence[int] | Ints, reaches: Sequence[int]) -> Joint:
     """Return the noise of sums that one record may change all at once, each by at most its reach."""
-    return Joint((Block(BOX, np.asarray(rows, dtype=np.int64), tuple(int(each) for each in reaches)),))
+    return Joint((NormBlock(BOX, np.asarray(rows, dtype=np.int64), tuple(int(each) for each in reaches)),))
