@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from pandas_blowfish.exact.least_runs import least_runs
-from tests.oracle.run_law import all_runs, by_distance
+from oracle.run_law import all_runs, by_distance
 
 
 def one_line(values, reach):

@@ -8,7 +8,7 @@ import pytest
 
 from pandas_blowfish.exact.least_runs import least_runs
 from pandas_blowfish.exact.run_chain import FARTHEST, RunChain, Steps
-from tests.oracle.run_law import drawn_law, probabilities, weights_of
+from oracle.run_law import drawn_law, probabilities, weights_of
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(35, 3), Fraction(10**6)]
 

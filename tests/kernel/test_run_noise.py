@@ -12,7 +12,7 @@ from pandas_blowfish.exact.run_chain import FLIP, NONE, OPEN, Step
 from pandas_blowfish.kernel import run_noise
 from pandas_blowfish.kernel.noise import MAX_SCALE, replay
 from pandas_blowfish.kernel.run_noise import BITS, _choose, _geometric, _line, draw_runs
-from tests.oracle.run_law import by_distance
+from oracle.run_law import by_distance
 
 
 @pytest.mark.parametrize(

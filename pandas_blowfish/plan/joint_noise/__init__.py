@@ -14,6 +14,7 @@ from pandas_blowfish.plan.joint_noise.norms import (
     MAX_DIMENSION,
     Joint,
     Shape,
+    Together,
     box,
     clique,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Block",
     "Joint",
     "Shape",
+    "Together",
     "box",
     "clique",
     "clique_weights",

@@ -86,7 +86,7 @@ class Together(Protocol):
         """Return the query rows, in the order in which noise is drawn."""
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[NormBlock, ...]:
         """Return the blocks whose largest norm this is; nothing where it is bounded by the L1 norm."""
 
     def renumber(self, numbers: Ints) -> Together:

@@ -136,7 +136,7 @@ def furthest(axis: LineGraph) -> int:
 
 
 def is_offered(axis: LineGraph) -> bool:
-    """Return whether edges of a line are runs of prefix sums, of a length that is offered, and nothing else."""
+    """Return whether edges are runs of prefix sums, of lengths that are offered, and nothing else."""
     still = not (axis.open or len(axis.across) or len(axis.away))
     in_runs = int(axis.pieces.max(initial=-1)) + 1 == len(axis.starts)
     return still and in_runs and 2 <= furthest(axis) <= FARTHEST
