@@ -20,6 +20,7 @@ Strategy: TypeAlias = (
         "identity",
         "ordered",
         "ordered_hierarchical",
+        "transport",
         "hierarchical",
         "haar",
         "tree",

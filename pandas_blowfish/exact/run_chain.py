@@ -127,9 +127,9 @@ class RunChain:
     def __init__(self, reach: int, scale: Fraction) -> None:
         self.steps, self.rate = steps_of(reach), 1 / scale
         self._weights: dict[int, _Weights] = {}
-        self._limits: dict[tuple[int, int, int], Limits] = {}
+        self._limits: dict[tuple[int, int, int], StepLimits] = {}
 
-    def limits(self, state: int, left: int, bits: int) -> Limits:
+    def limits(self, state: int, left: int, bits: int) -> StepLimits:
         """Return the limits between the steps from a state, where `left` places follow, times 2**bits.
 
         Proof note:
@@ -145,7 +145,7 @@ class RunChain:
             self._limits[key] = self._enclose(weights, *key)
         return self._limits[key]
 
-    def _enclose(self, weights: _Weights, state: int, level: int, bits: int) -> Limits:
+    def _enclose(self, weights: _Weights, state: int, level: int, bits: int) -> StepLimits:
         """Return the limits at a level that has weights."""
         leaving = self.steps.leaving[state]
         lower = [weights.steps[each.kind][0] * weights.lower[level][each.end] for each in leaving]
@@ -159,7 +159,7 @@ class RunChain:
             above, below = above + upper[number], below - lower[number]
             found_low.append(max((low << bits) // max(low + high, 1) - room, 0))
             found_high.append(min(-((-above << bits) // max(above + below, 1)) + room, 1 << bits))
-        return Limits(tuple(found_low), tuple(found_high))
+        return StepLimits(tuple(found_low), tuple(found_high))
 
     def _weighed(self, bits: int) -> _Weights:
         if bits not in self._weights:
@@ -168,7 +168,7 @@ class RunChain:
 
 
 @dataclass(frozen=True)
-class Limits:
+class StepLimits:
     """Lower and upper ends of the limits between steps."""
 
     lower: tuple[int, ...]

@@ -35,8 +35,8 @@ from pandas_blowfish.plan.joint_noise import (
     MAX_DIMENSION,
     Block,
     Joint,
+    NoiseNorm,
     Shape,
-    Together,
     clique_weights,
     numerator,
 )
@@ -46,7 +46,7 @@ from pandas_blowfish.plan.transport.run_norm import Runs
 _SATURATION = 2**62
 
 
-def draw_together(together: Together, scale: Fraction) -> Integers:
+def draw_together(together: NoiseNorm, scale: Fraction) -> Integers:
     """Draw the noise of some query rows, in the order of their `rows`; `require_joint` has passed it."""
     if isinstance(together, Runs):
         return draw_runs(scale, together.reach, together.sizes)

@@ -51,15 +51,21 @@ def draw_runs(scale: Fraction, reach: int, sizes: Sequence[int]) -> Integers:
     if not check_scale(scale):
         return np.zeros(sum(sizes), dtype=np.int64)
     chain = chain_of(reach, scale)
-    lines = [_line(list(_walk(chain, size)), _geometric(scale, size * reach), reach) for size in sizes]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *lines])
+    words = uniform_below(np.full(sum(sizes), 1 << BITS)).tolist()
+    many = _geometric(scale, sum(sizes) * reach)
+    lines, begin = [np.zeros(0, dtype=np.int64)], 0
+    for size in sizes:
+        steps = list(_walk(chain, words[begin : begin + size]))
+        lines.append(_line(steps, many[begin * reach : (begin + size) * reach], reach))
+        begin += size
+    return np.concatenate(lines)
 
 
-def _walk(chain: RunChain, places: int) -> Iterator[Step]:
-    """Yield what happens at each place of a line."""
+def _walk(chain: RunChain, words: Sequence[int]) -> Iterator[Step]:
+    """Yield what happens at each place of a line, by the first bits of a uniform real each."""
     state = 0
-    for place, word in enumerate(uniform_below(np.full(places, 1 << BITS)).tolist()):
-        step = _choose(chain, state, places - 1 - place, word)
+    for place, word in enumerate(words):
+        step = _choose(chain, state, len(words) - 1 - place, word)
         state = step.end
         yield step
 

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from oracle.run_law import all_runs, by_distance
 from scipy.optimize import linprog
 
 from pandas_blowfish.exact.least_runs import least_runs
-from oracle.run_law import all_runs, by_distance
 
 
 def one_line(values, reach):

@@ -5,10 +5,10 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from oracle.run_law import drawn_law, probabilities, weights_of
 
 from pandas_blowfish.exact.least_runs import least_runs
 from pandas_blowfish.exact.run_chain import FARTHEST, RunChain, Steps
-from oracle.run_law import drawn_law, probabilities, weights_of
 
 SCALES = [Fraction(1, 40), Fraction(1), Fraction(35, 3), Fraction(10**6)]
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.run_law import by_distance
 from scipy.stats import chi2
 
 from pandas_blowfish.errors import ArgumentError, ScaleError
@@ -12,7 +13,6 @@ from pandas_blowfish.exact.run_chain import FLIP, NONE, OPEN, Step
 from pandas_blowfish.kernel import run_noise
 from pandas_blowfish.kernel.noise import MAX_SCALE, replay
 from pandas_blowfish.kernel.run_noise import BITS, _choose, _geometric, _line, draw_runs
-from oracle.run_law import by_distance
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from oracle.run_law import by_distance
 )
 def test_drawn_law_is_the_law_of_least_runs(reach, places, scale):
     """Every point that is expected often enough is drawn as often as its number of runs says."""
-    many = 12_000
+    many = 6_000
     distances = by_distance(places, reach, 3, 5)
     with replay(reach):
         drawn = draw_runs(Fraction(scale), reach, [places] * many).reshape(many, places)
@@ -44,7 +44,7 @@ def test_far_from_the_ends_the_odds_are_those_of_all_points():
     Adding a run at the middle is a change of coordinates: P(y + run) / P(y) = a**(N(y + run) - N(y)), so the
     mean of that ratio over draws is 1.
     """
-    scale, size, many = Fraction(1), 60, 3_000
+    scale, size, many = Fraction(1), 60, 1_000
     with replay(11):
         drawn = draw_runs(scale, 3, [size] * many).reshape(many, size)
 
@@ -111,7 +111,7 @@ def test_lines_are_made_of_runs_that_end_in_time():
 def test_largest_scale_is_summed_without_bounds_and_cut(monkeypatch):
     """Numbers beyond 64 bits are Python's; what is cut at 2**62 of single ones is drawn on."""
     with replay(2):
-        noise = draw_runs(Fraction(MAX_SCALE), 8, [50])
+        noise = draw_runs(Fraction(MAX_SCALE), 3, [50])
     assert 2**50 < np.abs(noise).max() < 2**60
     cut = iter([np.array([2**62, 3, -(2**62)]), np.array([8]), np.array([-2])])
     monkeypatch.setattr(run_noise, "discrete_laplace", lambda scale, size: next(cut))

@@ -19,7 +19,7 @@ from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import exp_negative
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.joint_noise.ball_points import count_points, difference, numerator
-from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, Shape, Together
+from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, NoiseNorm, Shape
 
 _BITS = 160  # of sums of whole numbers times powers of a, beyond those of the numbers
 _TINY = Fraction(1, 700)  # scales below this leave noise with a probability below 10^-300
@@ -253,7 +253,7 @@ def _radius_steps(shape: Shape, scale: Fraction, missed: float) -> tuple[Floats,
     return np.append(radii, np.inf), np.maximum(chances, 0.0)
 
 
-def law_text(joints: Iterable[Together], *, alone: bool) -> str:
+def law_text(joints: Iterable[NoiseNorm], *, alone: bool) -> str:
     """Return the law of the noise in words, for plans and receipts.
 
     Args:

@@ -78,7 +78,7 @@ class NormBlock:
         return np.asarray(steps.max(axis=1, initial=0))
 
 
-class Together(Protocol):
+class NoiseNorm(Protocol):
     """Noise that some query rows draw together, in a norm."""
 
     @property
@@ -89,7 +89,7 @@ class Together(Protocol):
     def blocks(self) -> tuple[NormBlock, ...]:
         """Return the blocks whose largest norm this is; nothing where it is bounded by the L1 norm."""
 
-    def renumber(self, numbers: Ints) -> Together:
+    def renumber(self, numbers: Ints) -> NoiseNorm:
         """Return the same for query rows that got other numbers, given for each old one."""
 
     def is_same(self, other: Any) -> bool:

@@ -96,8 +96,8 @@ class Entries:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
-    """Steps back as sparse matrices, but for a: which products, and what they become.
+class BackSteps:
+    """BackSteps back as sparse matrices, but for a: which products, and what they become.
 
     Products are taken times (1 - a)**degree, and sums over y**power times (1 - a)**(power + 1): then all
     entries are moderate numbers, however large the scale.
@@ -124,14 +124,14 @@ class Steps:
 
 
 @lru_cache(maxsize=8)
-def steps_of(reach: int) -> Steps:
+def steps_of(reach: int) -> BackSteps:
     """Return the steps back of a reach."""
     none, made = (0,) * (reach - 1), _Made({})
     plain = made.close([none])
-    once = made.close(made.reached(plain, 1))
-    every = sorted({*plain, *once, *made.close([*made.reached(plain, 2), *made.reached(once, 1)])})
+    once = made.close(made.find_next(plain, 1))
+    every = sorted({*plain, *once, *made.close([*made.find_next(plain, 2), *made.find_next(once, 1)])})
     number = {product: place for place, product in enumerate(every)}
-    return Steps(
+    return BackSteps(
         number,
         made.entries(number, every, 0, odd=False),
         made.entries(number, once, 0, odd=True),
@@ -154,7 +154,7 @@ class _Made:
             self.known[key] = step_back(product, power, odd=odd)
         return self.known[key]
 
-    def reached(self, start: Iterable[Product], power: int) -> list[Product]:
+    def find_next(self, start: Iterable[Product], power: int) -> list[Product]:
         """Return the products that a step leads to."""
         return [product for each in start for product, _ in self.back(each, power, odd=False)]
 
@@ -163,7 +163,7 @@ class _Made:
         found = set(start)
         new = found
         while new:
-            new = {product for product in self.reached(new, 0) if product not in found}
+            new = {product for product in self.find_next(new, 0) if product not in found}
             found |= new
         return found
 

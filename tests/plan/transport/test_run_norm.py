@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from oracle.run_law import by_distance
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.transport.run_norm import Runs
-from oracle.run_law import by_distance
 
 
 def _runs(reach, *sizes):

@@ -86,7 +86,7 @@ def test_lines_that_rows_leave_or_change_have_none(policy, where):
     plan = plan.where(where) if where else plan
 
     assert plan.cumhist("x", epsilon=1).strategy != "transport"
-    with pytest.raises(ArgumentError, match="rows? can leave"):
+    with pytest.raises(ArgumentError, match="no row can leave"):
         plan.cumhist("x", epsilon=1, strategy="transport")
 
 
@@ -210,7 +210,7 @@ def test_answers_that_agree_with_facts_are_of_no_known_law():
 
 
 def test_sums_of_cells_are_log_concave():
-    """The probability of each value of a sum of cells' errors, squared, is at least its neighbours' product."""
+    """The odds of each value of a sum of cells' errors, squared, are at least its neighbours' product."""
     for reach, cuts in ((2, 3), (3, 4), (4, 4)):
         most = 9 if cuts == 3 else 6
         points = np.array(list(itertools.product(range(-most, most + 1), repeat=cuts)))
