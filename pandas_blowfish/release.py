@@ -30,9 +30,10 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread, clique_widening
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ANY, CONCAVE, ESTIMATE, ONE, SUM
+from pandas_blowfish.plan.protocol import ANY, CLIQUES, CONCAVE, ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
@@ -227,7 +228,7 @@ def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, 
     sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
     low, high = np.zeros(len(frame)), np.ones(len(frame))
     low[known], high[known] = _answer_ends(inner, sure)
-    spread = float(widest(sure)) * errors * _rounding(facts) + (errors > 0)
+    spread = float(widest(sure)) * errors * rounding_of(facts) + (errors > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         below, above = low / (totals + spread), high / (totals - spread)
     least = 0.0 if facts["post"] not in SIGNED else -np.inf
@@ -371,7 +372,13 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         return np.full(len(std), float(reach(scale, level)))
     if terms in (CONCAVE, ANY):
         return concave_reach(std, level) if terms == CONCAVE else any_reach(level) * std
-    spread = widest(level) * std * _rounding(facts) + 1
+    spread = widest(level) * std * rounding_of(facts) + 1
+    if terms == CLIQUES:
+        for cells in facts["clique_sizes"]:
+            error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
+            far = clique_reach(cells, scale, level) if np.isclose(std, error, rtol=1e-9, atol=0).any() else 0
+            spread = np.where(np.isclose(std, error, rtol=1e-9, atol=0), far, spread)
+        return spread
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:
@@ -384,10 +391,11 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     return spread
 
 
-def _rounding(facts: Facts) -> float:
-    """Return how much wider the law of rounded noise is than its standard error says."""
+def rounding_of(facts: Mapping[str, Any]) -> float:
+    """Return how much wider the law of whole noises, or of some that sum to 0, is than its error says."""
     finest = Fraction(facts["smallest_scale"])
-    return math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
+    widening = clique_widening(facts.get("clique_sizes", ()), finest)
+    return widening * (math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0)
 
 
 def label_text(label: Any) -> str:

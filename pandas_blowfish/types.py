@@ -18,6 +18,7 @@ Strategy: TypeAlias = (
     Literal[
         "auto",
         "identity",
+        "cliques",
         "ordered",
         "ordered_hierarchical",
         "transport",

@@ -22,6 +22,7 @@ from typing import Any
 from pandas_blowfish.errors import BlowfishError, ReceiptError
 from pandas_blowfish.markup import decimal, digits, show_call, span_words
 
+MAX_CLIQUE = 256  # cells whose noise sums to 0, as in plan/joint_noise/
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
 MAX_ITEMS = 2_000_000  # in all lists of a receipt together
@@ -168,6 +169,10 @@ def _covariance(value: Any) -> bool:
     )
 
 
+def _clique_sizes(value: Any) -> bool:
+    return _list(_whole)(value) and all(2 <= each <= MAX_CLIQUE for each in value)
+
+
 def _synopsis(value: Any) -> bool:
     named = isinstance(value, Mapping) and all(_text(value.get(key)) for key in ("policy", "strategy"))
     return named and _list(_integer)(value.get("values")) and isinstance(value.get("form"), Mapping)
@@ -235,7 +240,16 @@ OLD_NAMES = {  # what receipts of version 0.1 called a part: what it is called n
 ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # renamed, and still at the top
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
-    *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
+    *(
+        "count_scales",
+        "noise_terms",
+        "covariance",
+        "cell_bounds",
+        "gap",
+        "candidates",
+        "group_bins",
+        "clique_sizes",
+    ),
     *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
@@ -281,6 +295,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     "post": (_either(_flag, _text), "true or false"),
     "noise_terms": (_text, "text"),
     "covariance": (_covariance, "a record of scales and runs"),
+    "clique_sizes": (_clique_sizes, "whole numbers from 2 to 256"),
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),

@@ -308,7 +308,7 @@ def _dense(step: Round, listed: Listing) -> _Changes:
     table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
     for number, kind in enumerate(kinds.tolist()):
         if joint := step.loss_scales.joint.get(kind):
-            own = full.astype(dtype)
+            own, joint = full[:, joint.rows].astype(dtype), joint.renumber(_ranks(joint.rows))
             table[:, number] = joint.measure(own.take(listed.end, axis=0) - own.take(listed.start, axis=0))
             continue
         own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])
@@ -327,10 +327,16 @@ def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     amounts = changes.data.astype(np.int64 if np.abs(changes.data).max(initial=0) < 2**40 else object)
     table = np.zeros((changes.shape[1], len(kinds)), dtype=amounts.dtype)
     np.add.at(table, (edge, own.reshape(-1)), np.abs(amounts))
-    for number, kind in enumerate(kinds.tolist()):
-        if joint := step.loss_scales.joint.get(kind):
-            table[:, number] = joint.measure_entries(changes.indices, edge, amounts, changes.shape[1])
+    for kind, norms in step.loss_scales.joint_norms(changes.indices, edge, amounts, changes.shape[1]):
+        table[:, kinds == kind] = norms[:, None]
     return _Changes(table, kinds)
+
+
+def _ranks(rows: Ints) -> Ints:
+    """Return for each query row its place in a list, up to the largest."""
+    ranks = np.zeros(int(rows.max()) + 1, dtype=np.int64)
+    ranks[rows] = np.arange(len(rows))
+    return ranks
 
 
 def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:

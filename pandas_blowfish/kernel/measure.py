@@ -35,7 +35,7 @@ from pandas_blowfish.kernel.choices import draw_choices
 from pandas_blowfish.kernel.joint_noise import draw_together, require_joint
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import BUCKETS, LAWS, SELECT, Round
+from pandas_blowfish.plan.protocol import BUCKETS, SELECT, Round, law_of
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
@@ -93,7 +93,7 @@ def measure(
     check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
-    law = noise_law(LAWS[plan.measurement.mechanism])
+    law = noise_law(law_of(plan.measurement))
     body = {**facts, "noise": law, "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, unit = dataset.binding["outside"] == "clip", dataset.binding["unit"]

@@ -61,10 +61,11 @@ def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
         for number in range(len(distinct)):
             own = abs(moved[np.flatnonzero(group == number)]).sum(axis=0)
             changes[first : first + len(part), number] = own
-        entries = moved.tocoo() if joint else moved
-        for number, each in enumerate(joint.values(), start=len(distinct) - len(joint)):
-            norms = each.measure_entries(entries.row, entries.col, entries.data, len(part))
-            changes[first : first + len(part), number] = norms
+        if isinstance(scales, Scales) and joint:
+            entries, first_joint = moved.tocoo(), len(distinct) - len(joint)
+            found = scales.joint_norms(entries.row, entries.col, entries.data, len(part))
+            for number, (_, norms) in enumerate(found, start=first_joint):
+                changes[first : first + len(part), number] = norms
     patterns, places = np.unique(changes, axis=0, return_index=True)
     losses = [_loss(pattern.tolist(), distinct) for pattern in patterns]
     worst = max(range(len(losses)), key=losses.__getitem__)

@@ -22,7 +22,7 @@ from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.lattice import InUnits
 from pandas_blowfish.plan.price import Price, describe_missing
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, law_of
 from pandas_blowfish.plan.query_rows import find_seen
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.domain import Domain
@@ -276,7 +276,7 @@ class Plan:
             "strategy": self.strategy,
             "costs": f"epsilon {markup.decimal(self.cost)}" if noisy else f"nothing: {self._why_free()}",
             "sensitivity": self._own("sensitivity") or markup.decimal(self.sensitivity),
-            "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
+            "noise": f"{law_of(self.measurement)}, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
             "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),

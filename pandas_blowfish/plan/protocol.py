@@ -18,6 +18,7 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.joint_noise import law_text
 from pandas_blowfish.plan.lattice import InUnits, Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draws the noise of a round
 LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
-ONE, SUM, ESTIMATE = "one", "sum", "estimate"  # what an unshaped answer is off by
+# what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
+ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
 CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
 
 
@@ -144,6 +146,15 @@ class Round(Protocol):
     @property
     def loss_scales(self) -> Scales:
         """Return for each query row of `changes` how large a change loses 1; 0 where any loses all."""
+
+
+def law_of(step: Round) -> str:
+    """Return the law of the noise of a round in words, for plans and receipts."""
+    if not step.scales.joint:
+        return LAWS[step.mechanism]
+    codes, scales = np.unique(step.scales.codes).tolist(), step.scales
+    alone = any(scales.values[code] for code in codes if code not in scales.joint)
+    return law_text([scales.joint[code] for code in scales.joint if scales.values[code]], alone=alone)
 
 
 class OwnNoise:
@@ -269,8 +280,9 @@ class Strategy(Round, Protocol):
     def noise_terms(self) -> str:
         """Return what an unshaped answer is off by: "one" noise, the "sum" of some of one scale, or neither.
 
-        Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated. Other
-        noise is "log-concave" in sums of counts, or "any": of that nothing but the variance is known.
+        Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
+        "cliques": one of some noises that sum to 0, of as many cells as the receipt states. Other noise is
+        "log-concave" in sums of counts, or "any": of that nothing but the variance is known.
         """
 
     @property

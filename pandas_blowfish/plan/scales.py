@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import NoiseNorm
+from pandas_blowfish.plan.joint_noise import CLIQUE, NoiseNorm
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 1 - Fraction(1, 10**12)  # a level above those that anybody asks for
 
 
@@ -309,6 +310,22 @@ class Scales(Sequence[Fraction]):
         shown = ", ".join(str(scale) for scale in islice(self, 6))
         together = f", {len(self.joint)} drawn together" if self.joint else ""
         return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,}{together})"
+
+    @property
+    def clique_sizes(self) -> list[int]:
+        """Return of how many cells cliques are that draw their noise by themselves, each number once."""
+        alone = [each.blocks[0] for each in self.joint.values() if len(each.blocks) == 1]
+        return sorted({len(block.rows) for block in alone if block.kind == CLIQUE})
+
+    def joint_norms(
+        self, rows: Ints, change: Ints, amounts: NDArray[Any], many: int
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield kinds that draw together, and the norm of each of so many changes: see `measure_entries`."""
+        order = np.argsort(self.codes[rows], kind="stable") if self.joint else np.zeros(0, dtype=np.int64)
+        ends = [np.searchsorted(self.codes[rows][order], code, side) for code in self.joint for side in SIDES]
+        for place, (code, joint) in enumerate(self.joint.items()):
+            own = order[ends[2 * place] : ends[2 * place + 1]]
+            yield code, joint.measure_entries(rows[own], change[own], amounts[own], many)
 
     @property
     def noisy(self) -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,19 +15,19 @@ from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import derived_terms
-from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call.ordered_column import one_column, prefixes
 from pandas_blowfish.queries.call.scope import Scope, ask, strategy_name
-from pandas_blowfish.release import Facts, label_text, with_receipt
+from pandas_blowfish.release import Facts, label_text, rounding_of, with_receipt
 
 INSIDE = ("linear", "lower", "midpoint", "higher")
 RISING = (
     "exact",
     "identity",
+    "cliques",
     "ordered",
     "ordered_hierarchical",
     "hierarchical",
@@ -125,17 +123,8 @@ def curves_of(
     """
     shown = positions if shown is None else shown
     rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
-    finest = Fraction(facts["smallest_scale"])
-    rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-    return Curves(
-        positions,
-        rising,
-        spread,
-        rest,
-        facts["strategy"] in RISING,
-        rounding,
-        derived_terms(facts.get("noise_terms")),
-    )
+    terms = derived_terms(facts.get("noise_terms"))
+    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding_of(facts), terms)
 
 
 def frame_of(

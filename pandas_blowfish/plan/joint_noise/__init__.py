@@ -5,7 +5,14 @@ Read `norms.py` (what is measured in which norm), `ball_points.py` (the numbers 
 """
 
 from pandas_blowfish.plan.joint_noise.ball_points import clique_weights, count_points, difference, numerator
-from pandas_blowfish.plan.joint_noise.joint_law import joint_reach, joint_variances, law_text
+from pandas_blowfish.plan.joint_noise.joint_law import (
+    clique_reach,
+    clique_spread,
+    clique_widening,
+    joint_reach,
+    joint_variances,
+    law_text,
+)
 from pandas_blowfish.plan.joint_noise.norms import (
     APART,
     BOX,
@@ -32,7 +39,10 @@ __all__ = [
     "Shape",
     "box",
     "clique",
+    "clique_reach",
+    "clique_spread",
     "clique_weights",
+    "clique_widening",
     "count_points",
     "difference",
     "joint_reach",

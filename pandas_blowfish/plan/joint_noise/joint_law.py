@@ -21,6 +21,7 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.joint_noise.ball_points import count_points, difference, numerator
 from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, NoiseNorm, Shape
 
+SUMS = "discrete Laplace of twice the scale that sums to 0"
 _BITS = 160  # of sums of whole numbers times powers of a, beyond those of the numbers
 _TINY = Fraction(1, 700)  # scales below this leave noise with a probability below 10^-300
 
@@ -132,7 +133,7 @@ def joint_reach(joint: Joint, scale: Fraction, row: int, level: Any) -> int:
         >>> joint_reach(clique([0, 1, 2]), Fraction(1), 0, 0.95)
         4
         >>> joint_reach(box([3, 4], [2, 5]), Fraction(1), 3, 0.5)
-        3
+        2
     """
     for number, block in enumerate(joint.blocks):
         if row in (rows := block.rows.tolist()):
@@ -242,9 +243,8 @@ def _radius_steps(shape: Shape, scale: Fraction, missed: float) -> tuple[Floats,
     parts = np.exp(logs - logs.max())
     parts /= parts.sum()
     kept = np.flatnonzero(parts > 1e-18)
-    far = (len(weights) + 8 * math.sqrt(len(weights)) + 4 * math.log(1 / missed)) * float(
-        max(scale, 1)
-    ) + len(weights)
+    many, size = len(weights), float(scale) if scale > 1 else 1.0
+    far = (many + 8 * math.sqrt(many) + 4 * math.log(1 / missed)) * size + many
     radii = np.unique(np.ceil(np.linspace(0, far, min(_STEPS, int(far) + 2))))
     away = radii[:, None] - kept
     beyond = np.where(away < 0, 1.0, 1 - betainc(len(weights), np.maximum(away, 0) + 1, left))
@@ -263,10 +263,47 @@ def law_text(joints: Iterable[NoiseNorm], *, alone: bool) -> str:
     Examples:
         >>> from pandas_blowfish.plan.joint_noise import clique
         >>> law_text([clique([0, 1, 2])], alone=True)
-        'discrete Laplace, and discrete Laplace that sums to 0'
+        'discrete Laplace, and discrete Laplace of twice the scale that sums to 0'
     """
     kinds = [tuple(block.kind for block in each.blocks) for each in joints]
-    texts = ["discrete Laplace"] * alone + ["discrete Laplace that sums to 0"] * ((CLIQUE,) in kinds)
+    texts = ["discrete Laplace"] * alone + [SUMS] * ((CLIQUE,) in kinds)
     texts += ["transport (odds of exp(-edges / scale))"] * (() in kinds)
     balls = any(kind not in ((), (CLIQUE,)) for kind in kinds)
     return ", and ".join([*texts, *["uniform in balls of random size"] * balls])
+
+
+@lru_cache(maxsize=4096)
+def clique_spread(cells: int, scale: Fraction) -> float:
+    """Return c, where errors of the k cells of a clique by itself have covariances c ([i = j] - 1 / k).
+
+    Examples:
+        >>> round(clique_spread(3, Fraction(1)) * (1 - 1 / 3), 2)
+        3.16
+    """
+    return 0.0 if cells < 2 else _variance(((CLIQUE, cells, ()),), 0, 0, scale) * cells / (cells - 1)
+
+
+def clique_reach(cells: int, scale: Fraction, level: Any) -> int:
+    """Return the least t with P(|noise of a cell| <= t) >= level, of a clique by itself: `joint_reach`."""
+    return shape_reach(((CLIQUE, cells, ()),), 0, 0, scale, exact(level, "level"))
+
+
+def clique_widening(sizes: Iterable[int], scale: Fraction) -> float:
+    """Return how many times further than their standard error says weighted sums of clique noise may go.
+
+    Proof note:
+        Requires: `widest`, and that of whole noises (its callers): both are about sums of Laplace noises.
+        Ensures:  a weighted sum of noises of cliques of these sizes, times this, goes no further than one of
+                  independent Laplace noises with its standard error.
+        Because:  clique noise is Laplace noise of twice the scale given that it sums to 0. Given random
+                  variances e_i both are normal; given the sum, the variance is the least over m of the sum of
+                  (w_i - m)^2 e_i, and small e_i are the likelier, as the probability of a sum of 0 falls with
+                  each of them: so it is, in law, no more than for the mean m of the weights without the
+                  condition. These have 1 / c times v the standard error squared, v the variance of Laplace
+                  noise of twice the scale, c as `clique_spread`.
+        Checked:  tests/plan/joint_noise/test_joint_law.py::test_sums_of_cliques_stay_within_widened_errors
+    """
+    least = min((clique_spread(cells, scale) for cells in sizes), default=0.0)
+    from pandas_blowfish.plan.scales import variance  # here: scales hold norms
+
+    return math.sqrt(variance(2 * scale) / least) if least > 0 else 1.0

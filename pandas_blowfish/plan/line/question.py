@@ -156,7 +156,7 @@ class Spans(Question):
         return price_of(policy, self.columns, self.compact().tally)
 
     def why_not(self, strategy: str) -> str:
-        return WHY_NOT.get(strategy, super().why_not(strategy))
+        return WHY_NOT.get(strategy, self.counts.why_not(strategy))
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool

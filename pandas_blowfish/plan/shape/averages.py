@@ -40,6 +40,7 @@ class Averages:
         public: For each line whether its number of rows is exact.
         finest: The smallest scale of the noise.
         post: Whether impossible values are moved to the nearest that are not.
+        widening: How many times further than their errors say sums may go of noises that sum to 0.
         terms: What counts are off by: of weighted sums of other noise than Laplace's no law is known.
     """
 
@@ -52,6 +53,7 @@ class Averages:
     public: Any
     finest: Fraction
     post: bool
+    widening: float = 1.0
     terms: str = ESTIMATE
 
     @property
@@ -98,6 +100,7 @@ class Averages:
         if self.terms != ESTIMATE:
             return np.array([any_reach(each) for each in sure])[:, None]
         one, wide = variance(self.finest), np.array([widest(each) for each in sure])
+        wide = self.widening * wide
         if one <= 0:
             return wide[:, None]
         rounding = np.sqrt(float(2 * self.finest**2) / one)

@@ -28,6 +28,7 @@ from pandas_blowfish.plan.transport.run_law import LineLaw
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
+    from pandas_blowfish.plan.tables.cliques import Cliques
     from pandas_blowfish.plan.tables.identity import Identity
     from pandas_blowfish.plan.tables.residual import Residual
     from pandas_blowfish.plan.transport.transport import Transport
@@ -68,6 +69,24 @@ def from_runs(runs: Sequence[Sequence[Any]], size: int | None = None) -> NDArray
 def describe_cells(made: Identity) -> Record | None:
     """Return how errors of single counts go together: they are independent but for exact totals."""
     return _complete({"of": "cells", "exact": to_runs(_codes(made.parts)), "scales": [str(made.scale)]})
+
+
+def describe_cliques(made: Cliques) -> Record | None:
+    """Return the same of counts whose noise sums to 0 over each total: how wide that of each total is."""
+    spreads = made.spreads.tolist()
+    return _complete({**(describe_cells(made) or {"exact": None}), "spreads": spreads})
+
+
+def _widths(record: Mapping[str, Any], codes: Ints) -> tuple[float, Floats]:
+    """Return how wide errors of counts in no total are, and of those in each."""
+    totals = int(codes.max(initial=-1)) + 1
+    if "spreads" not in record:
+        own = row_variances([Fraction(record["scales"][0])])[0]
+        return own, np.full(totals, own)
+    spreads = np.array(record["spreads"], dtype=np.float64)
+    if len(spreads) != totals or not (np.isfinite(spreads).all() and (spreads >= 0).all()):
+        raise ValueError("another number of totals")
+    return 0.0, spreads
 
 
 def describe_runs(made: Nested) -> Record | None:
@@ -177,7 +196,7 @@ def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Seque
     codes = _read_codes(record) if "exact" in record else None
     if record["of"] == "cells" and codes is not None and "steps" not in record and len(codes) == lines * size:
         return _times(record) * _cell_tables(record, codes, _kept_cells(shape, kept))
-    if codes is not None:
+    if codes is not None and "spreads" not in record:
         record = {**record, "exact": [[code, 1] for code in np.where(codes >= 0, -1, codes).tolist()]}
     ends = np.arange(size if last else 1)
     each = range_variances(record, lines, size, ends, ends + 1 if last else np.array([size]))
@@ -186,12 +205,13 @@ def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Seque
 
 def _cell_tables(record: Mapping[str, Any], codes: Ints, of: Ints) -> Floats:
     """Return the variances of sums of single counts, by the number of the sum that each counts in."""
-    inside, many, own = codes >= 0, np.bincount(codes[codes >= 0]), Fraction(record["scales"][0])
-    found = np.bincount(of, codes != ALONE)
+    inside, many = codes >= 0, np.bincount(codes[codes >= 0])
+    own, spreads = _widths(record, codes)
+    whole = np.bincount(of, np.append(spreads, [0.0, own])[np.where(codes == ALONE, -2, codes)])
     pairs, often = np.unique(of[inside] * max(len(many), 1) + codes[inside], return_counts=True)
     place, total = np.divmod(pairs, max(len(many), 1))
-    found = found - np.bincount(place, often**2 / many[total], len(found))
-    return np.asarray(row_variances([own])[0] * np.where(found > 1e-9, found, 0.0))
+    found = whole - np.bincount(place, spreads[total] * often**2 / many[total], len(whole))
+    return np.asarray(np.where(found > 1e-9 * whole, found, 0.0))
 
 
 def _kept_cells(shape: Sequence[int], kept: Sequence[int]) -> Ints:
@@ -228,11 +248,16 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
     parts = len(codes) // math.prod(shape[:-1])
     if single and parts != shape[-1]:
         return None
+    if len(set(record.get("spreads", []))) > 1:
+        return None
     merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
     if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
-    return _complete({**record, "exact": to_runs(merged), "times": times})
+    again = (
+        {"spreads": record["spreads"][:1] * (int(merged.max(initial=-1)) + 1)} if "spreads" in record else {}
+    )
+    return _complete({**record, "exact": to_runs(merged), "times": times, **again})
 
 
 def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:
@@ -382,18 +407,18 @@ def _laid(first: int, each: Floats, size: int) -> Floats:
 
 
 def _cell_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    own = row_variances([Fraction(record["scales"][0])])[0]
     codes = _read_codes(record)
+    own, spreads = _widths(record, codes)
     many, by_line = np.bincount(codes[codes >= 0]), codes.reshape(lines, -1)
     weights = _laid(first, each, by_line.shape[1])
-    found = (weights**2 @ (by_line != ALONE).T.astype(np.float64)).T
+    found = (weights**2 @ np.append(spreads, [0.0, own])[by_line].T).T  # of ALONE, -2, it is 0
     for number, line in enumerate(by_line):
         inside = line >= 0
         totals, of = np.unique(line[inside], return_inverse=True)
         for place, weight in enumerate(weights[:, inside]):
             sums = np.bincount(of, weight, len(totals))
-            found[number, place] -= (sums**2 / many[totals]).sum()
-    return np.asarray(own * found)
+            found[number, place] -= (spreads[totals] * sums**2 / many[totals]).sum()
+    return np.asarray(found)
 
 
 def _run_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
@@ -410,17 +435,17 @@ def _tree_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) 
 
 
 def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    own = row_variances([Fraction(record["scales"][0])])[0]
     codes = _read_codes(record)
-    many = np.bincount(codes[codes >= 0])
+    own, spreads = _widths(record, codes)
+    many, width = np.bincount(codes[codes >= 0]), np.append(spreads, [0.0, own])  # of ALONE, -2, it is 0
     found = np.zeros((lines, len(low)))
     for number, line in enumerate(codes.reshape(lines, -1)):
-        free = np.append(0, np.cumsum(line != ALONE))
+        free = np.append(0.0, np.cumsum(width[line]))
         found[number] = free[high] - free[low]
         for total in np.unique(line[line >= 0]).tolist():
             inside = np.append(0, np.cumsum(line == total))
-            found[number] -= (inside[high] - inside[low]) ** 2 / many[total]
-    return own * np.where(found > 1e-9, found, 0.0)
+            found[number] -= spreads[total] * (inside[high] - inside[low]) ** 2 / many[total]
+    return np.where(found > 1e-9 * max(float(width.max()), 1e-200), found, 0.0)
 
 
 def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:

@@ -107,6 +107,11 @@ class Identity(OneTable):
         return each
 
     @property
+    def noise_variance(self) -> float:
+        """Return the variance of the noise of a count that is not exact."""
+        return variance(self.scale)
+
+    @property
     def mse(self) -> float:
         """Return the mean variance of the answers."""
         return float(self.variances.mean())

@@ -20,6 +20,7 @@ from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
+from pandas_blowfish.plan.tables.cliques import Cliques, CliquesBuilder, CliqueTable
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
 from pandas_blowfish.plan.tables.identity import Identity
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
@@ -35,12 +36,14 @@ Places = tuple[int, ...]
 MAX_JOINT = 10**6  # cells of one table over all columns that is considered
 EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
 
-# what can be measured for a table of counts, the simplest first: a class with `name` and
-# `build(graph, tally, epsilon)`; to add a strategy, add its class here
-STRATEGIES: list[Any] = [Identity]
+# what can be measured for a table of counts, the simplest first: what has a `name` and
+# `build(graph, tally, epsilon)`, None where it cannot; to add a strategy, add its builder here
+STRATEGIES: list[Any] = [Identity, CliquesBuilder()]
+SINGLE = (Identity.name, Cliques.name)  # strategies of single tables
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
+    Cliques.name: "is for up to 64 bins of each group, whose total no edge changes",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
 
@@ -73,10 +76,16 @@ class Counts(Question):
         graph = policy.graph.project(self.columns)
         for each in STRATEGIES:
             if strategy in ("auto", each.name):
-                found: Strategy = each.build(graph, self.tally, epsilon)
+                found: Strategy | None = each.build(graph, self.tally, epsilon)
+                if found is None:
+                    continue
                 yield found
                 if found.sensitivity == 0:
                     return
+
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured: the bins determine it."""
@@ -127,7 +136,7 @@ class Marginals(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the strategies that can be asked for."""
-        return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name != Identity.name)
+        return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name not in SINGLE)
 
     @cached_property
     def whole(self) -> Tally:
@@ -311,6 +320,13 @@ class MarginalCase(AskedCase[Marginals]):
         return len(self.question.asked) == 1
 
     @cached_property
+    def counted(self) -> Tally:
+        """Return the single table that is asked for."""
+        asked = self.question
+        names = [asked.domain.columns[place] for place in asked.asked[0]]
+        return tally(asked.domain, names, dict(asked.binned) or None, asked.condition)
+
+    @cached_property
     def cover(self) -> Cover:
         """Return how the asked tables, their effects and the policy's edges hang together."""
         return self.question.cover(self.policy)
@@ -335,9 +351,7 @@ class IdentityBuilder:
     def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
         """Return the one way there is."""
         del form
-        asked = case.question
-        names = [asked.domain.columns[place] for place in asked.asked[0]]
-        counted = tally(asked.domain, names, dict(asked.binned) or None, asked.condition)
+        counted = case.counted
         return Identity.build(case.policy.graph.project(counted.domain.columns), counted, case.epsilon)
 
 
@@ -394,6 +408,7 @@ def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
 # what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
 MARGINALS: list[Builder[MarginalCase]] = [
     IdentityBuilder(),
+    CliqueTable(),
     TablesBuilder(EVEN, _asked_tables),
     TablesBuilder(JOINT, _joint_table),
     TablesBuilder(RESIDUAL, _best_tables, single=True),

@@ -207,7 +207,9 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
     own = plan.measurement.noise_terms
-    terms = {"noise_terms": conditioned_terms(own) if conditioned else own}
+    terms: dict[str, Any] = {"noise_terms": conditioned_terms(own) if conditioned else own}
+    if sizes := plan.scales.clique_sizes:
+        terms["clique_sizes"] = sizes
     if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance

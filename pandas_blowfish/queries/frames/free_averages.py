@@ -11,6 +11,7 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.plan.joint_noise import clique_widening
 from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis
 from pandas_blowfish.plan.protocol import derived_terms
 from pandas_blowfish.plan.shape.averages import Averages, bound_error, exact_error, powers
@@ -104,6 +105,7 @@ class _Read:
             public,
             Fraction(lines.facts["smallest_scale"]),
             bool(lines.facts["post"]),
+            clique_widening(lines.facts.get("clique_sizes", ()), Fraction(lines.facts["smallest_scale"])),
             derived_terms(lines.facts.get("noise_terms")),
         )
 

@@ -164,7 +164,7 @@ def _errors(table: CountTable, kept: list[int], out: tuple[int, ...]) -> Floats:
     record, std = table.facts.get("covariance"), table.frame["std"].to_numpy(dtype=float)
     if record is not None:
         return np.sqrt(table_variances(record, table.shape, kept))
-    if table.facts["strategy"] in ("identity", "exact"):
+    if table.facts["strategy"] in ("identity", "exact", "cliques"):
         return np.asarray(np.sqrt((std.reshape(table.shape) ** 2).sum(axis=out)).ravel())
     return np.asarray(std.reshape(table.shape).sum(axis=out).ravel())
 
