@@ -105,11 +105,21 @@ def true_sensitivity(policy: Policy, matrix: Any, rows: int, columns: Sequence[s
     return int(_answers(policy, matrix, rows, columns).sum(axis=1).max(initial=0))
 
 
+def l1_scales(scales: Sequence[Fraction]) -> list[Fraction]:
+    """Return what to divide L1 changes by: of rows whose noise sums to 0 half of each counts."""
+    found = list(scales)
+    for joint in getattr(scales, "joint", {}).values():
+        assert [block.kind for block in joint.blocks] == ["clique"]
+        for row in joint.rows.tolist():
+            found[row] *= 2
+    return found
+
+
 def true_loss(
     policy: Policy, matrix: Any, scales: Sequence[Fraction], rows: int, columns: Sequence[str] | None = None
 ) -> Fraction | float:
     """Return max over neighbours of sum_j |A[j] (h2 - h1)| / b_j, exactly; see `true_sensitivity`."""
-    found, listed = _answers(policy, matrix, rows, columns), list(scales)
+    found, listed = _answers(policy, matrix, rows, columns), l1_scales(scales)
     distinct = sorted(set(listed))
     groups = [found[:, [b == scale for b in listed]].sum(axis=1) for scale in distinct]
     worst: Fraction | float = Fraction(0)

@@ -123,7 +123,7 @@ def test_expected_error_is_that_of_the_matrix(seed, make_policy, by_dense_algebr
     policy = make_policy(draw, 2)
     plan = policy.plan.hist(list(policy.domain.columns), epsilon="1/3")
 
-    slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+    slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
     assert plan.mse == pytest.approx(slow.mean(), rel=1e-6, abs=1e-9)
     assert plan.std == pytest.approx(np.sqrt(np.maximum(slow, 0)), rel=1e-6, abs=1e-6)
@@ -158,7 +158,7 @@ def test_mse_equals_dense_algebra(scope, verb, by_dense_algebra):
         policy = bf.Policy(domain, secrets={"x": secret, "g": other})
         plan = VERBS[verb](PLANNERS[scope](policy.plan), epsilon="1/2")
 
-        slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+        slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
         assert plan.mse == pytest.approx(slow.mean(), rel=1e-6, abs=1e-9)
         assert plan.std == pytest.approx(np.sqrt(np.maximum(slow, 0)), rel=1e-5, abs=1e-4)
@@ -172,7 +172,7 @@ def test_mse_of_128_cells_equals_dense_algebra(theta, strategy, by_dense_algebra
         theta += 2
     plan = _line(127, theta).plan.range("x", "all", epsilon=1, strategy=strategy)
 
-    slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+    slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
     assert plan.mse == pytest.approx(slow.mean(), rel=1e-6)
 

@@ -23,8 +23,8 @@ from pandas_blowfish.policy.graph.records import RecordGraph
 MOST_CELLS = 64  # of bins that are joined: with more, noise of their own is as good within 2%
 MOST_CLIQUES, MOST_WORK = 512, 2**18  # parts, and the squares of their bins: a draw takes as long
 PROOF = (
-    "Counts of bins: a neighbouring table moves one row along one edge of the policy, which takes it from one "
-    "bin to another that it is connected with. Noise z that sums to 0 over connected bins, with P(z) "
+    "Counts of bins: a neighbouring table moves one row along one edge of the policy, which takes it from "
+    "one bin to another that it is connected with. Noise z that sums to 0 over connected bins, with P(z) "
     "proportional to exp(-(sum |z|) / (2 * {scale})), therefore loses at most epsilon = {epsilon}: half the "
     "sum of changes is 1. Rows of scale 0 are sums that no edge changes: they are the same in all "
     "neighbouring tables and cost nothing."

@@ -15,11 +15,13 @@ from pandas_blowfish.plan.joint_noise import (
     Joint,
     box,
     clique,
+    clique_spread,
+    clique_widening,
     joint_reach,
     joint_variances,
 )
 from pandas_blowfish.plan.joint_noise.joint_law import _squares
-from pandas_blowfish.plan.scales import reach, variance
+from pandas_blowfish.plan.scales import reach, variance, widest
 
 HALF, ONE, TWO = Fraction(1, 2), Fraction(1), Fraction(2)
 LAWS = [  # joint noise, its scale, how far away points are listed
@@ -136,3 +138,19 @@ def test_bad_levels_and_rows_are_refused():
             joint_reach(clique([0, 1]), ONE, 0, level)
     with pytest.raises(ArgumentError, match="draws no noise"):
         joint_reach(clique([0, 1]), ONE, 2, "0.5")
+
+
+@pytest.mark.parametrize(("cells", "scale"), [(2, TWO), (3, ONE), (3, TWO), (4, ONE)])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_sums_of_cliques_stay_within_widened_errors(cells, scale, level):
+    """Weighted sums of noises that sum to 0 stay within the widened multiple of their standard error."""
+    points, chances = law(clique(range(cells)), scale, 40 if cells < 4 else 22)
+    draw = np.random.default_rng(cells)
+    rounding = math.sqrt(float(2 * scale**2) / variance(scale))
+    times = widest(level) * clique_widening([cells], scale) * rounding
+    weights = [*np.tri(cells)[:-1], *draw.normal(size=(20, cells))]
+    for each in weights:
+        sums, std = points @ each, math.sqrt(clique_spread(cells, scale) * each.var() * cells)
+
+        assert math.sqrt(float(chances @ sums**2)) == pytest.approx(std, rel=1e-5)
+        assert chances[np.abs(sums) <= times * std + 1e-9].sum() >= level

@@ -68,7 +68,7 @@ def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
             record = json.loads(json.dumps(plan.measurement.covariance))
             wanted = _ranges(plan, starts, stops, scope)
             rows = wanted.reshape(-1, plan.domain.size).astype(float)
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, rows)
             slow = np.square(dense.estimator) @ dense.noise
 
             found = range_variances(record, len(wanted), SIZE, starts, stops)
@@ -100,7 +100,7 @@ def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dens
             record = json.loads(json.dumps(plan.measurement.covariance))
             cells = _ranges(plan, np.arange(SIZE), np.arange(SIZE) + 1, scope).astype(float)
             rows = np.einsum("sc,lcd->lsd", weights, cells).reshape(-1, plan.domain.size)
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, rows)
             slow = np.square(dense.estimator) @ dense.noise
 
             found = sum_variances(record, len(cells), SIZE, weights)
@@ -133,7 +133,7 @@ def test_tables_equal_dense_covariances(promise, by_dense_algebra):
             cells = np.eye(plan.domain.size).reshape(*shape, -1).sum(axis=axis)
             if kept == (1,):
                 cells = np.stack([cells[a:b].sum(axis=0) for a, b in zip(starts, stops + 1, strict=True)])
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), cells)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, cells)
             slow = np.square(dense.estimator) @ dense.noise
             single = slow if kept == (0,) else slow[starts == stops]
 
