@@ -232,8 +232,8 @@ class Plan:
             >>> import pandas_blowfish as bf
             >>> plan = bf.datasets.patients_policy().plan.hist("age")
             >>> plan.epsilon_for(rmse=10)
-            Fraction(263, 1000)
-            >>> plan.at("0.263").mse ** 0.5 <= 10 < plan.at("0.262").mse ** 0.5
+            Fraction(141, 500)
+            >>> plan.at("0.282").mse ** 0.5 <= 10 < plan.at("0.281").mse ** 0.5
             True
         """
         return epsilon_for(self, rmse=rmse, std=std, distortion=distortion)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.exact.run_chain import FARTHEST
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.tree import Crossing
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.tables.cliques import Cliques
     from pandas_blowfish.plan.tables.identity import Identity
     from pandas_blowfish.plan.tables.residual import Residual
-    from pandas_blowfish.plan.transport.transport import Transport
 
 Record = dict[str, Any]
 MAX_RUNS = 2_000  # in one list: longer ones are left out, and errors of ranges are bounds
@@ -107,12 +105,6 @@ def describe_tree(made: Tree) -> Record | None:
     found["parents"] = to_runs(np.arange(made.line.size) - forest.parent)
     found["roots"] = to_runs(made.root_variances[:, forest.roots].ravel())
     return _complete({**found, "steps": _steps(made)})
-
-
-def describe_transport(made: Transport) -> Record | None:
-    """Return how errors of prefix sums go together whose noise is that of least runs."""
-    found = {"of": "transport", "scales": [str(made.family_scales[0])], "reach": made.reach}
-    return _complete({**found, "sizes": to_runs(made.sizes), "steps": _steps(made)})
 
 
 def describe_effects(made: Residual, places: tuple[int, ...]) -> Record | None:
@@ -479,20 +471,16 @@ def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
 
 
 def _transport_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    del lines  # all alike
-    return _read_transport(record).differences(low, high)[None]
+    return np.tile(_read_law(record).differences(low, high), (lines, 1))
 
 
 def _transport_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    law = _read_transport(record)
-    return np.broadcast_to(law.weigh(_laid(first, each, law.size)), (lines, len(each)))
+    law = _read_law(record)
+    return np.tile(law.weigh(_laid(first, each, law.size)), (lines, 1))
 
 
-def _read_transport(record: Mapping[str, Any]) -> LineLaw:
-    reach = record["reach"]
-    if not isinstance(reach, int) or not 2 <= reach <= FARTHEST:
-        raise ValueError("no reach of such noise")
-    return LineLaw(reach, Fraction(record["scales"][0]), from_runs(record["sizes"]))
+def _read_law(record: Mapping[str, Any]) -> LineLaw:
+    return LineLaw.read(record["reach"], record["scales"][0], from_runs(record["sizes"]))
 
 
 def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:

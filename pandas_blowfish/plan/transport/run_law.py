@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.exact.run_chain import FARTHEST as FARTHEST_REACH
 from pandas_blowfish.plan.scales import FARTHEST
 
 Product = tuple[int, ...]
@@ -195,6 +196,15 @@ class LineLaw:
         starts = np.append(np.cumsum(sizes) - sizes, self.size)
         self.segment = np.append(np.repeat(np.arange(len(sizes)), sizes), len(sizes))
         self.cut: Ints = np.arange(self.size + 1) - starts[self.segment] - 1  # -1 where all is exact
+
+    @classmethod
+    def read(cls, reach: Any, scale: str, sizes: Ints) -> LineLaw:
+        """Return the law that a receipt describes, refusing what is none."""
+        if not isinstance(reach, int) or not 2 <= reach <= FARTHEST_REACH or sizes.dtype.kind != "i":
+            raise ValueError("no law of least runs")
+        if sizes.min(initial=1) < 1:
+            raise ValueError("segments without atoms")
+        return cls(reach, Fraction(scale), sizes)
 
     def _own(self, places: Ints, size: int) -> Ints:
         """Return which of some positions are cuts inside segments of a size."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TRANSPORT = "transport"
 QUICK = 6  # the longest reach whose noise is planned in a moment
+QUICK_COUNTS = 4  # of single counts, which longer runs hardly make more exact than a noise each
 PREFIXES = Layout(1)
 PROOF = (
     "Prefix sums on each line: a neighbouring table moves one row along one edge of the policy, which "
@@ -99,9 +100,13 @@ class Transport(Nested):
     @property
     def covariance(self) -> dict[str, Any] | None:
         """Return the lengths of runs and segments, and the scale, from which errors of ranges follow."""
-        from pandas_blowfish.plan.shape.covariance import describe_transport  # here: it reads strategies
+        from pandas_blowfish.plan.shape.covariance import to_runs  # here: it reads strategies
 
-        return describe_transport(self)
+        sizes, steps = to_runs(self.sizes), to_runs(np.diff(self.asked.ends[1], prepend=0))
+        if sizes is None or steps is None:
+            return None
+        scales = [str(scale) for scale in self.family_scales]
+        return {"of": self.name, "scales": scales, "reach": self.reach, "sizes": sizes, "steps": steps}
 
     @property
     def sizes(self) -> Ints:
@@ -150,7 +155,8 @@ class TransportBuilder:
 
     def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Transport]:
         """Yield the one measurement that follows from the line, where rows neither leave nor change it."""
-        if is_offered(axis) and (alone or furthest(axis) <= QUICK):
+        most = QUICK if asked.kind != "cells" else QUICK_COUNTS
+        if is_offered(axis) and (alone or furthest(axis) <= most):
             yield Transport(self.name, asked, axis, PREFIXES, (1,), epsilon)
 
     def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Transport:
