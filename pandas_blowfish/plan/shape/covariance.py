@@ -238,16 +238,23 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
     parts = len(codes) // math.prod(shape[:-1])
     if single and parts != shape[-1]:
         return None
-    if len(set(record.get("spreads", []))) > 1:
-        return None
-    merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
+    of = _kept_cells([*shape[:-1], parts], kept)
+    merged = _merge(codes, of)
     if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
-    again = (
-        {"spreads": record["spreads"][:1] * (int(merged.max(initial=-1)) + 1)} if "spreads" in record else {}
-    )
-    return _complete({**record, "exact": to_runs(merged), "times": times, **again})
+    found = {**record, "exact": to_runs(merged), "times": times}
+    if "spreads" in record:
+        found["spreads"] = _merge_spreads(_widths(record, codes)[1], codes, of, merged)
+    return _complete(found)
+
+
+def _merge_spreads(spreads: Floats, codes: Ints, of: Ints, merged: Ints) -> list[float]:
+    """Return how wide errors of the sums of each merged total are, per part of a sum: their mean."""
+    each = np.bincount(of, np.append(spreads, [0.0, 0.0])[codes]) / np.bincount(of)
+    found = np.zeros(int(merged.max(initial=-1)) + 1)
+    found[merged[merged >= 0]] = each[merged >= 0]
+    return [float(width) for width in found]
 
 
 def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:
