@@ -30,7 +30,7 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import clique_reach, clique_spread, clique_widening
+from pandas_blowfish.plan.joint_noise import clique_ends, clique_widening
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.protocol import ANY, CLIQUES, CONCAVE, ESTIMATE, ONE, SUM
@@ -374,11 +374,7 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
         return concave_reach(std, level) if terms == CONCAVE else any_reach(level) * std
     spread = widest(level) * std * rounding_of(facts) + 1
     if terms == CLIQUES:
-        for cells in facts["clique_sizes"]:
-            error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
-            far = clique_reach(cells, scale, level) if np.isclose(std, error, rtol=1e-9, atol=0).any() else 0
-            spread = np.where(np.isclose(std, error, rtol=1e-9, atol=0), far, spread)
-        return spread
+        return clique_ends(std, facts["clique_sizes"], scale, level, spread)
     if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
         return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
     if terms != SUM or scale != finest or one <= 0:

@@ -6,6 +6,7 @@ Read `norms.py` (what is measured in which norm), `ball_points.py` (the numbers 
 
 from pandas_blowfish.plan.joint_noise.ball_points import clique_weights, count_points, difference, numerator
 from pandas_blowfish.plan.joint_noise.joint_law import (
+    clique_ends,
     clique_reach,
     clique_spread,
     clique_widening,
@@ -39,6 +40,7 @@ __all__ = [
     "Shape",
     "box",
     "clique",
+    "clique_ends",
     "clique_reach",
     "clique_spread",
     "clique_weights",

@@ -307,3 +307,13 @@ def clique_widening(sizes: Iterable[int], scale: Fraction) -> float:
     from pandas_blowfish.plan.scales import variance  # here: scales hold norms
 
     return math.sqrt(variance(2 * scale) / least) if least > 0 else 1.0
+
+
+def clique_ends(std: Floats, sizes: Iterable[int], scale: Fraction, level: Any, other: Floats) -> Floats:
+    """Return how far noise goes: of what has the standard error of a cell as its law says, else as given."""
+    found = other
+    for cells in sizes:
+        error = math.sqrt(clique_spread(cells, scale) * (1 - 1 / cells))
+        single = np.isclose(std, error, rtol=1e-9, atol=0)
+        found = np.where(single, clique_reach(cells, scale, level) if single.any() else 0, found)
+    return found

@@ -27,8 +27,7 @@ from pandas_blowfish.plan.transport.run_law import LineLaw
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
-    from pandas_blowfish.plan.tables.cliques import Cliques
-    from pandas_blowfish.plan.tables.identity import Identity
+    from pandas_blowfish.plan.tables.identity import CliqueCounts, Identity
     from pandas_blowfish.plan.tables.residual import Residual
 
 Record = dict[str, Any]
@@ -69,7 +68,7 @@ def describe_cells(made: Identity) -> Record | None:
     return _complete({"of": "cells", "exact": to_runs(_codes(made.parts)), "scales": [str(made.scale)]})
 
 
-def describe_cliques(made: Cliques) -> Record | None:
+def describe_cliques(made: CliqueCounts) -> Record | None:
     """Return the same of counts whose noise sums to 0 over each total: how wide that of each total is."""
     spreads = made.spreads.tolist()
     return _complete({**(describe_cells(made) or {"exact": None}), "spreads": spreads})
@@ -240,16 +239,23 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
     parts = len(codes) // math.prod(shape[:-1])
     if single and parts != shape[-1]:
         return None
-    if len(set(record.get("spreads", []))) > 1:
-        return None
-    merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
+    of = _kept_cells([*shape[:-1], parts], kept)
+    merged = _merge(codes, of)
     if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
-    again = (
-        {"spreads": record["spreads"][:1] * (int(merged.max(initial=-1)) + 1)} if "spreads" in record else {}
-    )
-    return _complete({**record, "exact": to_runs(merged), "times": times, **again})
+    found = {**record, "exact": to_runs(merged), "times": times}
+    if "spreads" in record:
+        found["spreads"] = _merge_spreads(_widths(record, codes)[1], codes, of, merged)
+    return _complete(found)
+
+
+def _merge_spreads(spreads: Floats, codes: Ints, of: Ints, merged: Ints) -> list[float]:
+    """Return how wide errors of the sums of each merged total are, per part of a sum: their mean."""
+    each = np.bincount(of, np.append(spreads, [0.0, 0.0])[codes]) / np.bincount(of)
+    found = np.zeros(int(merged.max(initial=-1)) + 1)
+    found[merged[merged >= 0]] = each[merged >= 0]
+    return [float(width) for width in found]
 
 
 def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:

@@ -20,9 +20,8 @@ from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
-from pandas_blowfish.plan.tables.cliques import Cliques, CliquesBuilder, CliqueTable
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
-from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.identity import CliqueCounts, CliquesBuilder, CliqueTable, Identity
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
@@ -39,11 +38,11 @@ EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
 # what can be measured for a table of counts, the simplest first: what has a `name` and
 # `build(graph, tally, epsilon)`, None where it cannot; to add a strategy, add its builder here
 STRATEGIES: list[Any] = [Identity, CliquesBuilder()]
-SINGLE = (Identity.name, Cliques.name)  # strategies of single tables
+SINGLE = (Identity.name, CliqueCounts.name)  # strategies of single tables
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
-    Cliques.name: "is for up to 64 bins of each group, whose total no edge changes",
+    CliqueCounts.name: "is for up to 64 bins of each group, whose total no edge changes",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
 
