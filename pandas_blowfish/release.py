@@ -175,11 +175,9 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Ensures:  P(low <= true count <= high) >= level for each row, with this exception.
         Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
                   (`reach_of_sum`; `concave_reach`); of an estimate t is `widest` errors. Truth lies between 0
-                  and the public number of rows, so what is impossible is cut off, and an estimate
-                  that is impossible is moved to the nearest that is not. Releases of earlier versions keep
-                  no unshaped answers: a shaped count is max(0, noisy - s) with s between the receipt's
-                  shifts, so a positive one is within t of the truth after adding s back, and a zero
-                  one means only that the noisy answer was at most s.
+                  and the public number of rows: what is impossible is cut off, and an estimate moved to
+                  the nearest that is not. Earlier versions kept shaped answers alone, max(0, noisy - s),
+                  and between which ends s lies.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame

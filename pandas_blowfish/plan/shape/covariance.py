@@ -477,16 +477,11 @@ def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
 
 
 def _transport_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    return np.tile(_read_law(record).differences(low, high), (lines, 1))
+    return np.tile(LineLaw.read(record, from_runs(record["sizes"])).differences(low, high), (lines, 1))
 
 
 def _transport_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    law = _read_law(record)
-    return np.tile(law.weigh(_laid(first, each, law.size)), (lines, 1))
-
-
-def _read_law(record: Mapping[str, Any]) -> LineLaw:
-    return LineLaw.read(record["reach"], record["scales"][0], from_runs(record["sizes"]))
+    return np.tile(LineLaw.read(record, from_runs(record["sizes"])).weigh(each, first), (lines, 1))
 
 
 def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:
@@ -501,6 +496,5 @@ def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Flo
 
 
 _READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "effects": _effect_ranges}
-_READERS["transport"] = _transport_ranges
 _WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "effects": _effect_sums}
-_WEIGHERS["transport"] = _transport_sums
+_READERS["transport"], _WEIGHERS["transport"] = _transport_ranges, _transport_sums

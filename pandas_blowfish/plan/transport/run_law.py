@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -198,13 +198,14 @@ class LineLaw:
         self.cut: Ints = np.arange(self.size + 1) - starts[self.segment] - 1  # -1 where all is exact
 
     @classmethod
-    def read(cls, reach: Any, scale: str, sizes: Ints) -> LineLaw:
+    def read(cls, record: Mapping[str, Any], sizes: Ints) -> LineLaw:
         """Return the law that a receipt describes, refusing what is none."""
+        reach = record["reach"]
         if not isinstance(reach, int) or not 2 <= reach <= FARTHEST_REACH or sizes.dtype.kind != "i":
             raise ValueError("no law of least runs")
         if sizes.min(initial=1) < 1:
             raise ValueError("segments without atoms")
-        return cls(reach, Fraction(scale), sizes)
+        return cls(reach, Fraction(record["scales"][0]), sizes)
 
     def _own(self, places: Ints, size: int) -> Ints:
         """Return which of some positions are cuts inside segments of a size."""
@@ -232,18 +233,18 @@ class LineLaw:
             found[own] -= 2 * law.covariance(first, self.cut[high[own]] - first)
         return np.where(low == high, 0.0, np.maximum(found, 0.0))
 
-    def weigh(self, weights: Floats) -> Floats:
-        """Return the variances of weighted sums of atoms, weights being sums x atoms."""
-        steps = np.zeros((len(weights), self.size + 1))  # of cumulative counts
-        steps[:, 1:] += weights
-        steps[:, :-1] -= weights
+    def weigh(self, weights: Floats, first: int = 0) -> Floats:
+        """Return the variances of weighted sums of atoms from the first on, weights being sums x atoms."""
+        steps, end = np.zeros((len(weights), self.size + 1)), first + weights.shape[1]  # of cumulative counts
+        steps[:, first + 1 : end + 1] += weights
+        steps[:, first:end] -= weights
         found = np.zeros(len(weights))
         for size, law in self.laws.items():
             own = self._own(np.arange(self.size + 1), size)
             for apart in range(min(law.table.shape[1], size - 1)):
-                first = own[self.cut[own] + apart < size - 1]
-                each = law.covariance(self.cut[first], np.full(len(first), apart))
-                found += (2 if apart else 1) * (steps[:, first] * steps[:, first + apart]) @ each
+                low = own[self.cut[own] + apart < size - 1]
+                each = law.covariance(self.cut[low], np.full(len(low), apart))
+                found += (2 if apart else 1) * (steps[:, low] * steps[:, low + apart]) @ each
         return np.asarray(np.maximum(found, 0.0))
 
     @property
