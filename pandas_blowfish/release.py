@@ -176,8 +176,7 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
         Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
                   (`reach_of_sum`; `concave_reach`); of an estimate t is `widest` errors. Truth lies between 0
                   and the public number of rows: what is impossible is cut off, and an estimate moved to
-                  the nearest that is not. Earlier versions kept shaped answers alone, max(0, noisy - s),
-                  and between which ends s lies.
+                  the nearest that is not. Earlier versions kept max(0, noisy - s), and the ends of s.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame
