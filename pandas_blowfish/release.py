@@ -34,11 +34,12 @@ from pandas_blowfish.plan.joint_noise import clique_ends
 from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, ONE, SUM
+from pandas_blowfish.plan.protocol import ANY, CLIQUES, CONCAVE, ESTIMATE, ONE, SUM
 from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
 from pandas_blowfish.plan.totals.solve import numbers_of, total_interval
+from pandas_blowfish.plan.transport.tails import any_reach, concave_reach
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
@@ -175,12 +176,9 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row, with this exception.
         Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`reach_of_sum`); of an estimate t is `widest` standard errors. Truth lies between 0
-                  and the public number of rows, so what is impossible is cut off, and an estimate
-                  that is impossible is moved to the nearest that is not. Releases of earlier versions keep
-                  no unshaped answers: a shaped count is max(0, noisy - s) with s between the receipt's
-                  shifts, so a positive one is within t of the truth after adding s back, and a zero
-                  one means only that the noisy answer was at most s.
+                  (`reach_of_sum`; `concave_reach`); of an estimate t is `widest` errors. Truth lies between 0
+                  and the public number of rows: what is impossible is cut off, and an estimate moved to
+                  the nearest that is not. Earlier versions kept max(0, noisy - s), and the ends of s.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame
@@ -371,6 +369,8 @@ def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
     terms, one = _terms(facts), variance(scale)
     if terms == ONE:
         return np.full(len(std), float(reach(scale, level)))
+    if terms in (CONCAVE, ANY):
+        return concave_reach(std, level) if terms == CONCAVE else any_reach(level) * std
     spread = find_far(facts, level) * std + 1
     if terms == CLIQUES:
         return clique_ends(std, facts["clique_sizes"], scale, level, spread)

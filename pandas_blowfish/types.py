@@ -21,6 +21,7 @@ Strategy: TypeAlias = (
         "cliques",
         "ordered",
         "ordered_hierarchical",
+        "transport",
         "hierarchical",
         "haar",
         "tree",

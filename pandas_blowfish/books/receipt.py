@@ -182,7 +182,7 @@ def _covariance(value: Any) -> bool:
     return (
         named
         and _list(_scale)(value.get("scales"))
-        and value.get("of") in ("cells", "runs", "tree", "rows", "effects")
+        and value.get("of") in ("cells", "runs", "tree", "rows", "transport", "effects")
     )
 
 

@@ -27,6 +27,7 @@ from pandas_blowfish.kernel.noise import (
     discrete_laplace,
     open_source,
 )
+from pandas_blowfish.kernel.run_noise import draw_runs
 from pandas_blowfish.plan.joint_noise import (
     BOX,
     CLIQUE,
@@ -34,13 +35,23 @@ from pandas_blowfish.plan.joint_noise import (
     MAX_DIMENSION,
     Block,
     Joint,
+    NoiseNorm,
     Shape,
     clique_weights,
     numerator,
 )
 from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.transport.run_norm import Runs
 
 _SATURATION = 2**62
+
+
+def draw_together(together: NoiseNorm, scale: Fraction) -> Integers:
+    """Draw the noise of some query rows, in the order of their `rows`; `require_joint` has passed it."""
+    if isinstance(together, Runs):
+        return draw_runs(scale, together.reach, together.sizes)
+    assert isinstance(together, Joint)
+    return draw_joint(together, scale)
 
 
 def draw_joint(joint: Joint, scale: Fraction) -> Integers:
@@ -95,11 +106,13 @@ def check_joint(joint: Joint, scale: Fraction) -> Fraction:
 def require_joint(scales: Scales) -> None:
     """Raise unless each kind of noise that is drawn together is of its own query rows, all of them, once."""
     for code, joint in scales.joint.items():
-        plain = type(joint) is Joint and all(type(block) is Block for block in joint.blocks)
+        plain = type(joint) is Runs
+        plain = plain or (type(joint) is Joint and all(type(block) is Block for block in joint.blocks))
         rows = np.flatnonzero(scales.codes == code)
         if not plain or not 0 <= code < len(scales.values) or not np.array_equal(np.sort(joint.rows), rows):
             raise UnsoundPlanError("noise is drawn together for other query rows than it was planned for")
-        check_joint(joint, scales.values[code])
+        if isinstance(joint, Joint):
+            check_joint(joint, scales.values[code])
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.choices import draw_choices
-from pandas_blowfish.kernel.joint_noise import draw_joint, require_joint
+from pandas_blowfish.kernel.joint_noise import draw_together, require_joint
 from pandas_blowfish.kernel.nearest import place_scales, score_places
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
@@ -266,8 +266,8 @@ def _noise(scales: Scales, charge: Fraction) -> Ints:
         if scale > 0 and len(rows):
             if not charge:
                 raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
-            if joint := scales.joint.get(code):
-                values[joint.rows] = draw_joint(joint, scale)
+            if together := scales.joint.get(code):
+                values[together.rows] = draw_together(together, scale)
             else:
                 values[rows] = discrete_laplace(scale, len(rows))
     return values

@@ -19,7 +19,7 @@ from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_g
 from pandas_blowfish.facts.move_bound import KNOWN, MOST, UNTOUCHED, MoveBound, bound_moves
 from pandas_blowfish.facts.signature import signatures_of
 from pandas_blowfish.plan.given import Given
-from pandas_blowfish.plan.joint_noise import joint_variances
+from pandas_blowfish.plan.joint_noise import Joint, joint_variances
 from pandas_blowfish.plan.lattice import nearest
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
@@ -264,9 +264,9 @@ def _better(plan: Plan, choice: dict[str, Any]) -> str:
 def _first_error(scales: Scales) -> float:
     """Return how far the noise of the first query row goes: its standard error, or about that."""
     code = int(scales.codes[0])
-    if code not in scales.joint:
+    if code not in scales.joint or not scales.joint[code].blocks:
         return float(scales[0]) * 2**0.5
-    joint = scales.joint[code]
+    joint = Joint(scales.joint[code].blocks)
     return float(joint_variances(joint, scales[0])[joint.rows == 0][0] ** 0.5)
 
 

@@ -42,6 +42,17 @@ LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), **dict.fromkeys
 # what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
 ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
 TOGETHER = "together"  # an estimate from noises that several tables draw together
+CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
+
+
+def derived_terms(terms: Any) -> str:
+    """Return what sums of answers are off by, from what these are."""
+    return str(terms) if terms in (CONCAVE, ANY) else ESTIMATE
+
+
+def conditioned_terms(terms: str) -> str:
+    """Return what answers are off by that were made to agree with public facts."""
+    return ANY if terms in (CONCAVE, ANY) else ESTIMATE
 
 
 class Question(ABC):
@@ -312,7 +323,8 @@ class Strategy(Round, Protocol):
 
         Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
         "cliques": one of some noises that sum to 0, of as many cells as the receipt states; "together": an
-        estimate from noises that are drawn together in other ways.
+        estimate from noises that are drawn together in other ways. Other noise is "log-concave" in sums of
+        counts, or "any": of that nothing but the variance is known.
         """
 
     @property

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import CLIQUE, Joint
+from pandas_blowfish.plan.joint_noise import CLIQUE, NoiseNorm
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -228,7 +228,7 @@ class Scales(Sequence[Fraction]):
         self,
         values: Sequence[Fraction],
         codes: NDArray[np.integer],
-        joint: Mapping[int, Joint] | None = None,
+        joint: Mapping[int, NoiseNorm] | None = None,
     ) -> None:
         self.values = tuple(values)
         self.joint = dict(joint or {})

@@ -15,6 +15,7 @@ from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.joint_noise.widening import rounding_of
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, place_values, quantiles
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import derived_terms
 from pandas_blowfish.plan.quantiles.question import Quantiles
 from pandas_blowfish.plan.quantiles.select import share_index
 from pandas_blowfish.plan.quantiles.solve import Placed
@@ -132,7 +133,8 @@ def curves_of(
     """
     shown = positions if shown is None else shown
     rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
-    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding_of(facts))
+    terms = derived_terms(facts.get("noise_terms"))
+    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding_of(facts), terms)
 
 
 def frame_of(

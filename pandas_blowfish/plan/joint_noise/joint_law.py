@@ -19,7 +19,7 @@ from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.enclosure import exp_negative
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.joint_noise.ball_points import difference, list_points, numerator
-from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, Shape
+from pandas_blowfish.plan.joint_noise.norms import BOX, CLIQUE, Joint, NoiseNorm, Shape
 
 SUMS = "discrete Laplace of twice the scale that sums to 0"
 _BITS = 160  # of sums of whole numbers times powers of a, beyond those of the numbers
@@ -253,7 +253,7 @@ def _radius_steps(shape: Shape, scale: Fraction, missed: float) -> tuple[Floats,
     return np.append(radii, np.inf), np.maximum(chances, 0.0)
 
 
-def law_text(joints: Iterable[Joint], *, alone: bool) -> str:
+def law_text(joints: Iterable[NoiseNorm], *, alone: bool) -> str:
     """Return the law of the noise in words, for plans and receipts.
 
     Args:
@@ -265,9 +265,11 @@ def law_text(joints: Iterable[Joint], *, alone: bool) -> str:
         >>> law_text([clique([0, 1, 2])], alone=True)
         'discrete Laplace, and discrete Laplace of twice the scale that sums to 0'
     """
-    by_itself = {len(each.blocks) == 1 and each.blocks[0].kind == CLIQUE for each in joints}
-    texts = ["discrete Laplace"] * alone + [SUMS] * (True in by_itself)
-    return ", and ".join([*texts, *["uniform in balls of random size"] * (False in by_itself)])
+    kinds = [tuple(block.kind for block in each.blocks) for each in joints]
+    texts = ["discrete Laplace"] * alone + [SUMS] * ((CLIQUE,) in kinds)
+    texts += ["transport (odds of exp(-edges / scale))"] * (() in kinds)
+    balls = any(kind not in ((), (CLIQUE,)) for kind in kinds)
+    return ", and ".join([*texts, *["uniform in balls of random size"] * balls])
 
 
 @lru_cache(maxsize=4096)

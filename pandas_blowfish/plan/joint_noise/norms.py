@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,30 @@ class NormBlock:
         return np.asarray(steps.max(axis=1, initial=0))
 
 
+class NoiseNorm(Protocol):
+    """Noise that some query rows draw together, in a norm."""
+
+    @property
+    def rows(self) -> Ints:
+        """Return the query rows, in the order in which noise is drawn."""
+
+    @property
+    def blocks(self) -> tuple[NormBlock, ...]:
+        """Return the blocks whose largest norm this is; nothing where it is bounded by the L1 norm."""
+
+    def renumber(self, numbers: Ints) -> NoiseNorm:
+        """Return the same for query rows that got other numbers, given for each old one."""
+
+    def is_same(self, other: Any) -> bool:
+        """Return whether both are the same norm of the same query rows."""
+
+    def measure(self, changes: NDArray[Any]) -> NDArray[Any]:
+        """Return the norm of each change, changes x all query rows; `APART` where it has none."""
+
+    def measure_entries(self, rows: Ints, change: Ints, amounts: NDArray[Any], many: int) -> NDArray[Any]:
+        """Return the norm of each of so many changes, given by their entries that are not 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """Blocks that draw their noise together: the norm is the largest of theirs.
@@ -117,9 +141,11 @@ class Joint:
         """Return the same for query rows that got other numbers, given for each old one."""
         return Joint(tuple(NormBlock(each.kind, numbers[each.rows], each.reaches) for each in self.blocks))
 
-    def is_same(self, other: Joint) -> bool:
+    def is_same(self, other: Any) -> bool:
         """Return whether both are the same blocks of the same query rows."""
-        return self.shape == other.shape and np.array_equal(self.rows, other.rows)
+        return (
+            isinstance(other, Joint) and self.shape == other.shape and np.array_equal(self.rows, other.rows)
+        )
 
     def measure(self, changes: NDArray[Any]) -> NDArray[Any]:
         """Return the norm of each change, changes x all query rows; `APART` where it has none."""

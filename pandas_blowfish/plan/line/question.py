@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.exact.run_chain import FARTHEST
 from pandas_blowfish.plan.line.axis import LineGraph, joins_next_but_one, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
@@ -28,11 +29,14 @@ from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.transport.transport import TRANSPORT, TransportBuilder
 from pandas_blowfish.policy.policy import Policy
 
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
+STAYS = "needs lines that no row can leave or change"
 WHY_NOT = {
-    Dawa.name: "needs lines that no row can leave or change",
+    Dawa.name: STAYS,
+    TRANSPORT: f"{STAYS}, and edges of 2 to {FARTHEST} cells",
     Optimised.name: f"needs lines of up to {MAX_ATOMS} atoms whose edges can be listed",
 }
 
@@ -71,7 +75,7 @@ class RunsBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
-STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Optimised, Dawa]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, TransportBuilder(), Optimised, Dawa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +188,7 @@ class Spans(Question):
                     return
         graph = policy.graph.project(self.columns)
         if cells and auto and not every and self.size > VERY_LONG and joins_next_but_one(graph, self.tally):
-            return  # two prefix sums of scale 2 / epsilon or more are surely worse than a count
+            return  # prefix sums are surely worse than counts; transport is not looked at for so many
         asked = self.compact()
         axis = line(graph, asked.tally)
         wanted = [
@@ -275,7 +279,7 @@ def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
         return name == Tree.name
     if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
         return name == HIERARCHICAL  # rows leave from everywhere: sums from one end cost the most
-    return not counts or name in (ORDERED, Tree.name) or axis.size <= LONG
+    return not counts or name in (ORDERED, Tree.name, TRANSPORT) or axis.size <= LONG
 
 
 def _contest(

@@ -24,6 +24,7 @@ from pandas_blowfish.plan.linear.atom_rows import MAX_DENSE, unpack_rows
 from pandas_blowfish.plan.linear.line_rows import RowSpread
 from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.transport.run_law import LineLaw
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
@@ -254,16 +255,23 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
     parts = len(codes) // math.prod(shape[:-1])
     if single and parts != shape[-1]:
         return None
-    if len(set(record.get("spreads", []))) > 1:
-        return None
-    merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
+    of = _kept_cells([*shape[:-1], parts], kept)
+    merged = _merge(codes, of)
     if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
-    again = (
-        {"spreads": record["spreads"][:1] * (int(merged.max(initial=-1)) + 1)} if "spreads" in record else {}
-    )
-    return _complete({**record, "exact": to_runs(merged), "times": times, **again})
+    found = {**record, "exact": to_runs(merged), "times": times}
+    if "spreads" in record:
+        found["spreads"] = _merge_spreads(_widths(record, codes)[1], codes, of, merged)
+    return _complete(found)
+
+
+def _merge_spreads(spreads: Floats, codes: Ints, of: Ints, merged: Ints) -> list[float]:
+    """Return how wide errors of the sums of each merged total are, per part of a sum: their mean."""
+    each = np.bincount(of, np.append(spreads, [0.0, 0.0])[codes]) / np.bincount(of)
+    found = np.zeros(int(merged.max(initial=-1)) + 1)
+    found[merged[merged >= 0]] = each[merged >= 0]
+    return [float(width) for width in found]
 
 
 def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:
@@ -484,6 +492,14 @@ def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -
     return np.where(found > 1e-9 * max(float(own.max()), float(tops.max())), found, 0.0)
 
 
+def _transport_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
+    return np.tile(LineLaw.read(record, from_runs(record["sizes"])).differences(low, high), (lines, 1))
+
+
+def _transport_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
+    return np.tile(LineLaw.read(record, from_runs(record["sizes"])).weigh(each, first), (lines, 1))
+
+
 def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:
     """Return each atom's parent, its sum's variance, and those of the totals at roots, lines x atoms."""
     up = from_runs(record["parents"])
@@ -516,11 +532,6 @@ def _read_rows(record: Mapping[str, Any], lines: int) -> RowSpread:
 
 
 _READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "rows": _row_ranges}
-_READERS |= {"effects": _effect_ranges}
-_WEIGHERS = {
-    "cells": _cell_sums,
-    "runs": _run_sums,
-    "tree": _tree_sums,
-    "rows": _row_sums,
-    "effects": _effect_sums,
-}
+_READERS |= {"transport": _transport_ranges, "effects": _effect_ranges}
+_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "rows": _row_sums}
+_WEIGHERS |= {"transport": _transport_sums, "effects": _effect_sums}

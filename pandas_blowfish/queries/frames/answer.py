@@ -21,7 +21,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE, TOGETHER
+from pandas_blowfish.plan.protocol import ESTIMATE, TOGETHER, conditioned_terms
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened
@@ -207,7 +207,8 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
     law = plan.measurement.noise_terms
-    terms: dict[str, Any] = {"noise_terms": ESTIMATE if conditioned or law == TOGETHER else law}
+    own = ESTIMATE if law == TOGETHER else law
+    terms: dict[str, Any] = {"noise_terms": conditioned_terms(own) if conditioned else own}
     if law == TOGETHER:
         terms["drawn_together"] = True
     elif sizes := plan.scales.clique_sizes:

@@ -15,7 +15,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.frequency import find_begins, frequency_text
 from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
-from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE
+from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, derived_terms
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
@@ -305,7 +305,7 @@ def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], deri
 def _derived_errors(lines: Lines, starts: Ints, stops: Ints, verb: str) -> Facts:
     """Return how errors of bins one after another, or of cumulative counts, go together; and their law."""
     if not lines.is_exact:
-        return {"noise_terms": ESTIMATE}
+        return {"noise_terms": derived_terms(lines.facts.get("noise_terms"))}
     terms = {"noise_terms": ESTIMATE} if lines.facts.get("noise_terms") == CLIQUES else {}
     if verb == "range":
         return {**terms, "covariance": None}

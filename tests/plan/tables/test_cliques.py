@@ -107,7 +107,9 @@ def test_errors_of_sums_are_exact():
     assert np.allclose(sum_variances(record, 2, 6, weights), sums)
     assert np.allclose(table_variances(record, (2, 6), (1,)), np.diag(blocks[0] + blocks[1]))
     assert np.allclose(table_variances(record, (2, 6), (0,)), [block.sum() for block in blocks], atol=1e-9)
-    assert keep_columns(record, (2, 6), [1]) is None  # cliques of several sizes
+    kept = keep_columns(record, (2, 6), [1])  # of cliques of several sizes
+    both = [(blocks[0] + blocks[1])[a:b, a:b].sum() for a, b in pairs]
+    assert np.allclose(range_variances(kept, 1, 6, starts, stops), [both], atol=1e-9)
 
 
 def test_sums_over_columns_are_told_again():

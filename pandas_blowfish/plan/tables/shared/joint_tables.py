@@ -194,16 +194,21 @@ class JointTables(Residual):
                 yield Block(CLIQUE, self.begins[table] + rows)
 
     @property
+    def joints(self) -> Iterator[tuple[int, Joint]]:
+        """Return which query rows draw their noise together, by the code of their scale."""
+        return ((code, Joint(each.blocks)) for code, each in self.scales.joint.items())
+
+    @property
     def drawable(self) -> bool:
         """Tell whether noise of these scales can be drawn together."""
-        each = (self.scales.values[code] * (joint.dimension + 2) for code, joint in self.scales.joint.items())
+        each = (self.scales.values[code] * (joint.dimension + 2) for code, joint in self.joints)
         return max(each, default=0) < FARTHEST / 4
 
     @cached_property
     def row_variances(self) -> Floats:
         """Return the variance of each query row that needs noise, as exact totals leave it."""
         found = np.zeros(len(self.scales))
-        for code, joint in self.scales.joint.items():
+        for code, joint in self.joints:
             found[joint.rows] = joint_variances(joint, self.scales.values[code])
         for group in self.plain:
             (table,) = self.together[group]
