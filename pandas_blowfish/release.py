@@ -34,8 +34,18 @@ from pandas_blowfish.plan.joint_noise import clique_ends
 from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ANY, CLIQUES, CONCAVE, ESTIMATE, ONE, SUM
-from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
+from pandas_blowfish.plan.scales import (
+    ANY,
+    CLIQUES,
+    CONCAVE,
+    ESTIMATE,
+    ONE,
+    SUM,
+    reach,
+    reach_of_sum,
+    variance,
+    widest,
+)
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
 from pandas_blowfish.plan.totals.solve import numbers_of, total_interval

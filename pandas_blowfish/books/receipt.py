@@ -37,7 +37,7 @@ SPANS = {
     "ns": 1.0,
 }  # in nanoseconds
 OWN_UNITS = ("sensitivity_in_units", "scale_in_units")  # of sums, by column
-MOST_TOGETHER = 240  # totals that draw their noise together, as in plan/totals/boxes.py
+MOST_TOGETHER = 240  # totals that draw their noise together, as in plan/totals/sum_boxes.py
 _OWN, _REACHES = (
     re.compile(text, re.ASCII) for text in (r"\d{1,3} [1-9]\d{0,15}", r"[1-9]\d{0,15}\*[1-9]\d{0,2}")
 )

@@ -24,7 +24,7 @@ from pandas_blowfish.plan.lattice import InUnits, Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.query_rows import every_column
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import ESTIMATE, Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -39,20 +39,6 @@ LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a r
 SELECT, PLACES = "select", "places"  # the same, where just the best candidate of each choice is released
 ONE_SIDED = "one-sided geometric"
 LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), **dict.fromkeys((SELECT, PLACES), ONE_SIDED)}
-# what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
-ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
-TOGETHER = "together"  # an estimate from noises that several tables draw together
-CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
-
-
-def derived_terms(terms: Any) -> str:
-    """Return what sums of answers are off by, from what these are."""
-    return str(terms) if terms in (CONCAVE, ANY) else ESTIMATE
-
-
-def conditioned_terms(terms: str) -> str:
-    """Return what answers are off by that were made to agree with public facts."""
-    return ANY if terms in (CONCAVE, ANY) else ESTIMATE
 
 
 class Question(ABC):

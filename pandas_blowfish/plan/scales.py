@@ -20,6 +20,20 @@ from pandas_blowfish.plan.joint_noise import CLIQUE, NoiseNorm
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 1 - Fraction(1, 10**12)  # a level above those that anybody asks for
+# what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
+ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
+TOGETHER = "together"  # an estimate from noises that several tables draw together
+CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
+
+
+def derived_terms(terms: Any) -> str:
+    """Return what sums of answers are off by, from what these are."""
+    return str(terms) if terms in (CONCAVE, ANY) else ESTIMATE
+
+
+def conditioned_terms(terms: str) -> str:
+    """Return what answers are off by that were made to agree with public facts."""
+    return ANY if terms in (CONCAVE, ANY) else ESTIMATE
 
 
 def variance(scale: Fraction) -> float:

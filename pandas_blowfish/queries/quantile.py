@@ -15,10 +15,10 @@ from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.joint_noise.widening import rounding_of
 from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, place_values, quantiles
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import derived_terms
 from pandas_blowfish.plan.quantiles.question import Quantiles
 from pandas_blowfish.plan.quantiles.select import share_index
 from pandas_blowfish.plan.quantiles.solve import Placed
+from pandas_blowfish.plan.scales import derived_terms
 from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved

@@ -15,8 +15,8 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.totals import products, scaled_totals
-from pandas_blowfish.plan.totals.boxes import Box, draw_together, offer_boxes
 from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox, draw_together, offer_boxes
 from pandas_blowfish.policy.domain import Domain, integers
 
 CHUNKS, EACH = 4, 90
@@ -120,7 +120,7 @@ def test_the_audit_finds_boxes_that_lie(broken, make_full_policy, make_filter, m
             if broken == "one group":
                 patch.setattr(scaled_totals, "draw_together", forget_groups)
             if broken == "one step":
-                patch.setattr(Box, "longest", lambda self, rows: 1)
+                patch.setattr(SumBox, "longest", lambda self, rows: 1)
             caught += any(loss_by_hand(policy, each) > each.epsilon for each in ways(policy, measured))
 
     assert caught > 0

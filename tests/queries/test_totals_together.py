@@ -16,9 +16,9 @@ from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import ReceiptError
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.totals import moments, question
-from pandas_blowfish.plan.totals.boxes import Box
 from pandas_blowfish.plan.totals.moment_solve import MomentReader, moment_facts
 from pandas_blowfish.plan.totals.solve import facts, solve_totals, total_interval
+from pandas_blowfish.plan.totals.sum_boxes import SumBox
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 DOMAIN = Domain(
@@ -155,7 +155,7 @@ def joint_outcomes(measured, tiny=1e-9):
 def test_intervals_cover_by_the_exact_law(verb, post, level):
     """Every outcome of sum and count drawn together, weighed by its probability: at least the level."""
     plan = getattr(POLICIES["presence"].plan, verb)(["b"] if verb == "mean" else ["a", "b"], epsilon=2)
-    boxes = (Box((0, 1)),)
+    boxes = (SumBox((0, 1)),)
     measured = replace(plan.measurement, boxes=boxes)
     exact = measured.apply(count_cells(FRAME.iloc[:9], measured.tallies, clip=False))
     noise, chance = joint_outcomes(measured)
@@ -182,7 +182,7 @@ def test_intervals_cover_by_the_exact_law(verb, post, level):
 def test_intervals_of_variances_cover_by_the_exact_law(level):
     """Sum and squares drawn together: by every outcome; stated errors are those that are found."""
     policy = bf.Policy(Domain((integers("a", 0, 3), integers("b", 0, 3))))
-    measured = replace(policy.plan.var("a", epsilon=3, rows=9).measurement, boxes=(Box((0, 1)),))
+    measured = replace(policy.plan.var("a", epsilon=3, rows=9).measurement, boxes=(SumBox((0, 1)),))
     frame = pd.DataFrame({"a": [0, 1, 1, 2, 3, 3, 0, 2, 3], "b": 0})
     exact = count_cells(frame, measured.tallies, clip=False)
     noise, chance = joint_outcomes(measured, 1e-13)

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.protocol import CONCAVE, ESTIMATE
-from pandas_blowfish.plan.scales import widest
+from pandas_blowfish.plan.scales import CONCAVE, ESTIMATE, widest
 from pandas_blowfish.plan.transport.tails import any_reach, concave_line
 
 STEPS = tuple(quarters / 4 for quarters in range(4, 15))  # standard errors that bands are tried with

@@ -12,7 +12,7 @@ FINE = 2**20  # other shares are rounded to this many parts
 
 
 @dataclass(frozen=True)
-class Step:
+class PickStep:
     """One quantile that is picked between two others.
 
     Attributes:
@@ -33,12 +33,12 @@ class Step:
         return 2 * max(self.share, 1 - self.share)
 
 
-Level = tuple[Step, ...]
+Level = tuple[PickStep, ...]
 
 
 def pick_apart(shares: Sequence[Fraction]) -> tuple[Level, ...]:
     """Return a single level: each quantile by itself, among all cells."""
-    return (tuple(Step(at, -1, -1, whole_share(share)) for at, share in enumerate(shares)),)
+    return (tuple(PickStep(at, -1, -1, whole_share(share)) for at, share in enumerate(shares)),)
 
 
 def pick_by_halves(shares: Sequence[Fraction]) -> tuple[Level, ...]:
@@ -52,7 +52,7 @@ def pick_by_halves(shares: Sequence[Fraction]) -> tuple[Level, ...]:
         >>> [(step.at, str(step.share)) for step in (*first, *second)]
         [(1, '1/2'), (0, '1/2'), (2, '1/2')]
     """
-    levels: list[list[Step]] = []
+    levels: list[list[PickStep]] = []
     ends = [Fraction(0), *shares, Fraction(1)]
 
     def add(depth: int, low: int, high: int) -> None:  # shares low + 1 to high - 1 are still to be picked
@@ -63,7 +63,7 @@ def pick_by_halves(shares: Sequence[Fraction]) -> tuple[Level, ...]:
         at = (low + high) // 2
         inside = ends[high + 1] - ends[low + 1]
         share = (shares[at] - ends[low + 1]) / inside
-        levels[depth].append(Step(at, low, high if high < len(shares) else -1, whole_share(share)))
+        levels[depth].append(PickStep(at, low, high if high < len(shares) else -1, whole_share(share)))
         add(depth + 1, low, at)
         add(depth + 1, at, high)
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.plan.protocol import ESTIMATE
-from pandas_blowfish.plan.scales import variance, widest
+from pandas_blowfish.plan.scales import ESTIMATE, variance, widest
 from pandas_blowfish.plan.transport.tails import any_reach
 
 STEPS = 45  # halvings that ends of intervals are found by

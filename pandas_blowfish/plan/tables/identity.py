@@ -16,9 +16,9 @@ from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.joint_noise import clique, clique_spread
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, SUM, OneTable
+from pandas_blowfish.plan.protocol import OneTable
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, shift_rows
-from pandas_blowfish.plan.scales import Scales, row_variances, variance
+from pandas_blowfish.plan.scales import CLIQUES, ESTIMATE, SUM, Scales, row_variances, variance
 from pandas_blowfish.plan.sensitivity import ExactParts, counts_loss, exact_parts, tally_sensitivity
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
@@ -244,6 +244,11 @@ class CliqueCounts(Identity):
         """Return the variance of each answer before shape constraints."""
         inside, each = self.parts.total_of >= 0, self.spreads * (1 - 1 / np.maximum(self.many, 1))
         return np.where(inside, np.append(each, 0.0)[self.parts.total_of], 0.0)
+
+    @property
+    def mse(self) -> float:
+        """Return the mean variance of the answers."""
+        return float(self.variances.mean()) if self.tally.size else 0.0
 
     @property
     def noise_variance(self) -> float:

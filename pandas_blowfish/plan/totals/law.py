@@ -16,7 +16,7 @@ Counted = tuple[tuple[int, int], ...]  # reaches of the rows of a box, and how m
 
 
 @dataclass(frozen=True)
-class Law:
+class BoxLaw:
     """The law of the noise of a total.
 
     Attributes:
@@ -51,7 +51,7 @@ class Law:
         far = float(self.reach)
         return (3 * far**4 * four + 6 * far**3 * three + 2 * far**2 * two - far * one) / 15
 
-    def squares(self, other: Law) -> float:
+    def squares(self, other: BoxLaw) -> float:
         """Return the mean of the product of the squares of this noise and another's, at most."""
         if not self.reach or (self.scale, self.counted) != (other.scale, other.counted):
             return self.variance * other.variance
@@ -98,17 +98,17 @@ class Law:
         return box(range(len(reaches)), reaches)
 
 
-def state_laws(laws: Sequence[Law]) -> tuple[list[str], list[str | None]]:
+def state_laws(laws: Sequence[BoxLaw]) -> tuple[list[str], list[str | None]]:
     """Return what a receipt states besides scales: the reaches of boxes, and of each law its box and reach.
 
     Noise of its own has none. Boxes of equal reaches are stated once.
 
     Examples:
-        >>> found = state_laws([Law(Fraction(3), 5, ((5, 2), (9, 1))), Law(Fraction(2))])
+        >>> found = state_laws([BoxLaw(Fraction(3), 5, ((5, 2), (9, 1))), BoxLaw(Fraction(2))])
         >>> found
         (['5*2 9*1'], ['0 5', None])
         >>> read_law("3", found[1][0], found[0])
-        Law(scale=Fraction(3, 1), reach=5, counted=((5, 2), (9, 1)))
+        BoxLaw(scale=Fraction(3, 1), reach=5, counted=((5, 2), (9, 1)))
     """
     texts = [" ".join(f"{far}*{many}" for far, many in each.counted) for each in laws]
     boxes = list(dict.fromkeys(text for text in texts if text))
@@ -116,13 +116,13 @@ def state_laws(laws: Sequence[Law]) -> tuple[list[str], list[str | None]]:
     return boxes, [f"{boxes.index(text)} {each.reach}" if text else None for text, each in own]
 
 
-def read_law(scale: Any, text: str | None, boxes: Sequence[str]) -> Law:
+def read_law(scale: Any, text: str | None, boxes: Sequence[str]) -> BoxLaw:
     """Return the law that a receipt states: the scale, which box and reach, the reaches of all boxes."""
     if text is None:
-        return Law(Fraction(scale))
+        return BoxLaw(Fraction(scale))
     number, own = map(int, text.split())
     pairs = (part.split("*") for part in boxes[number].split())
-    return Law(Fraction(scale), own, tuple((int(far), int(many)) for far, many in pairs))
+    return BoxLaw(Fraction(scale), own, tuple((int(far), int(many)) for far, many in pairs))
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.solved import Solved
-from pandas_blowfish.plan.totals.law import Law, read_law, state_laws
+from pandas_blowfish.plan.totals.law import BoxLaw, read_law, state_laws
 from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
 
@@ -98,7 +98,7 @@ class MomentReader:
         """Return the numbers of the count, both sums, both squares and the product."""
         return tuple(int(each) for each in self.stated["pairs"][self.number][2:])
 
-    def _law(self, number: int) -> Law:
+    def _law(self, number: int) -> BoxLaw:
         boxes = self.stated.get("boxes")  # receipts without are of independent noise
         own = boxes[number] if boxes else None
         return read_law(self.stated["scales"][number], own, self.stated.get("box_reaches", ()))

@@ -19,10 +19,10 @@ from pandas_blowfish.markup import digits, span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, extremes, lattice, ones, rounding
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.boxes import Box, offer_boxes, read_boxes
 from pandas_blowfish.plan.totals.products import product_shifts, require_small
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox, offer_boxes, read_boxes
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
 
@@ -122,7 +122,7 @@ class NoisyMoments(WeighedTotals):
     shares: tuple[Fraction, Fraction]
     index: pd.Index[Any]
     rows: int | None = None
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[SumBox, ...] = ()
 
     name = NAME
 
@@ -337,7 +337,7 @@ class Moments(Question):
         policy: Policy,
         epsilon: Fraction,
         shares: tuple[Fraction, Fraction],
-        boxes: tuple[Box, ...] = (),
+        boxes: tuple[SumBox, ...] = (),
     ) -> NoisyMoments:
         totals, degrees, lattices, bounds, pairs, reads, moved = self._found(policy)
         asked = (totals, degrees, lattices, bounds, pairs, reads, self.ddof, moved, epsilon, shares)

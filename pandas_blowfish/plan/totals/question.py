@@ -23,8 +23,8 @@ from pandas_blowfish.plan.lattice import (
 )
 from pandas_blowfish.plan.protocol import Question, Strategy
 from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.boxes import Box, offer_boxes, read_boxes
 from pandas_blowfish.plan.totals.sensitivity import find_exits, shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox, offer_boxes, read_boxes
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
@@ -139,7 +139,7 @@ class Totals(Question):
         epsilon: Fraction,
         share: Fraction,
         origin: str,
-        boxes: tuple[Box, ...] = (),
+        boxes: tuple[SumBox, ...] = (),
     ) -> NoisySums:
         totals, columns, moved = self._found(policy, origin)
         split = (share, origin)

@@ -23,9 +23,9 @@ from pandas_blowfish.plan.protocol import OneRound
 from pandas_blowfish.plan.query_rows import MAX_NONZEROS, columns_from, every_column, shift_rows
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Binning, Tally
-from pandas_blowfish.plan.totals.boxes import Box, box_laws, cut_finely, draw_together
-from pandas_blowfish.plan.totals.law import Law
+from pandas_blowfish.plan.totals.law import BoxLaw
 from pandas_blowfish.plan.totals.sensitivity import Pattern, Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox, box_laws, cut_finely, draw_together
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -45,8 +45,8 @@ class WeighedTotals(OneRound):
         Ensures:  privacy loss <= epsilon over every edge.
         Because:  scales are factors times one number for which the bound of `Shifts.loss` is exactly epsilon,
                   in fractions. Totals that no edge changes, and groups that no row can be in, have scale 0.
-                  Of totals in a box no edge changes a draw by more than `Box.longest` steps, and it changes
-                  as many draws as `draw_together` has it: the scale is that of one step, times these steps.
+                  Of totals in a box no edge changes a draw by more than `SumBox.longest` steps, and it
+                  changes as many draws as `draw_together` has it: the scale is that of one step, times these.
         Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances,
                   tests/privacy/test_total_box_loss.py::test_loss_of_random_instances,
                   tests/privacy/test_moment_loss.py::test_loss_of_random_instances
@@ -56,7 +56,7 @@ class WeighedTotals(OneRound):
     totals: tuple[Total | Tally, ...]
     moved: Shifts
     epsilon: Fraction
-    boxes: tuple[Box, ...]
+    boxes: tuple[SumBox, ...]
 
     @property
     @abstractmethod
@@ -120,9 +120,9 @@ class WeighedTotals(OneRound):
         return tuple(scales)
 
     @cached_property
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[BoxLaw, ...]:
         """Return the law of each total's noise."""
-        found = [Law(scale) for scale in self.total_scales]
+        found = [BoxLaw(scale) for scale in self.total_scales]
         for each in self.boxes:
             scale, groups = self.total_scales[each.first], int(self.occupied.sum())
             for number, law in zip(each.totals, box_laws(each, self.moved.rows, scale, groups), strict=True):

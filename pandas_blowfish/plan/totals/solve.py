@@ -19,7 +19,7 @@ from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
-from pandas_blowfish.plan.totals.law import Law, read_law, state_laws
+from pandas_blowfish.plan.totals.law import BoxLaw, read_law, state_laws
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute, Grid
 
@@ -250,7 +250,7 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
         else:
             assert count is not None
             assert column.count is not None
-            own = Law(Fraction(0)) if column.exact else laws[sums + column.count]
+            own = BoxLaw(Fraction(0)) if column.exact else laws[sums + column.count]
             noise = laws[place].variance, own.variance
             moved, spread = _mean(column, sum_, divisor(count, own.sure), noise, bool(post))
             moved = np.where(measurement.occupied, moved, np.nan)
@@ -351,8 +351,8 @@ class _Column:
 
     unit: Fraction
     origin: Fraction
-    noise: Law
-    counting: Law | None
+    noise: BoxLaw
+    counting: BoxLaw | None
     bounds: tuple[Fraction, Fraction] | None
 
     @classmethod
@@ -384,7 +384,7 @@ def _mean_bounds(
     column: _Column, moved: Floats, std: Floats, rounding: Floats, level: Any, post: bool
 ) -> tuple[Floats, Floats]:
     """Return how far below and above the origin the true mean may lie."""
-    unit, counting = float(column.unit), column.counting or Law(Fraction(0))
+    unit, counting = float(column.unit), column.counting or BoxLaw(Fraction(0))
     one, two, noisy = column.noise.variance, counting.variance, counting.scale > 0
     many = unit * np.sqrt(one + (moved / unit) ** 2 * two) / std
     within = exact(level, "level") if not noisy else 1 - (1 - exact(level, "level")) / 2

@@ -17,9 +17,9 @@ from pandas_blowfish.exact.number import plain
 from pandas_blowfish.markup import span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, lightest, rounding
 from pandas_blowfish.plan.tally import Tally
-from pandas_blowfish.plan.totals.boxes import Box
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Pattern, Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox
 from pandas_blowfish.plan.totals.tail_counts import CutPoints
 from pandas_blowfish.policy.attribute import Attribute
 
@@ -108,7 +108,7 @@ class NoisySums(WeighedTotals):
     index: pd.Index[Any]
     rows: int | None = None
     hidden: int = 0
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[SumBox, ...] = ()
 
     name = "total"
 

@@ -16,8 +16,7 @@ from pandas_blowfish.plan.line.axis import LineGraph, wider_line
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
 from pandas_blowfish.plan.loss import EXACT, WorstCase
-from pandas_blowfish.plan.protocol import CONCAVE
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import CONCAVE, Scales
 from pandas_blowfish.plan.sensitivity import stays_exact
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.plan.transport.run_law import LineLaw
@@ -100,7 +99,7 @@ class Transport(Nested):
     @property
     def covariance(self) -> dict[str, Any] | None:
         """Return the lengths of runs and segments, and the scale, from which errors of ranges follow."""
-        from pandas_blowfish.plan.shape.covariance import to_runs  # here: it reads strategies
+        from pandas_blowfish.plan.shape.line_records import to_runs  # here: it reads strategies
 
         sizes, steps = to_runs(self.sizes), to_runs(np.diff(self.asked.ends[1], prepend=0))
         if sizes is None or steps is None:

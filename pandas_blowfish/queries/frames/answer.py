@@ -21,7 +21,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE, TOGETHER, conditioned_terms
+from pandas_blowfish.plan.scales import ESTIMATE, TOGETHER, conditioned_terms
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened

@@ -15,7 +15,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.frequency import find_begins, frequency_text
 from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
-from pandas_blowfish.plan.protocol import CLIQUES, ESTIMATE, derived_terms
+from pandas_blowfish.plan.scales import CLIQUES, ESTIMATE, derived_terms
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust

@@ -16,7 +16,7 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading, require_parts
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.protocol import derived_terms
+from pandas_blowfish.plan.scales import derived_terms
 from pandas_blowfish.plan.shape.covariance import keep_columns, table_variances
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.call.scope import column_names

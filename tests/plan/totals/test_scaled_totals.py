@@ -4,9 +4,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.totals.boxes import Box
-from pandas_blowfish.plan.totals.law import Law
+from pandas_blowfish.plan.totals.law import BoxLaw
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
+from pandas_blowfish.plan.totals.sum_boxes import SumBox
 from pandas_blowfish.policy.domain import Domain, integers
 
 POLICY = bf.Policy(Domain((integers("x", 0, 8), integers("g", 0, 1))), secrets={"g": bf.public()})
@@ -30,14 +30,14 @@ def test_boxes_have_one_scale_and_a_draw_per_group():
     """A box of all groups is one draw; groups that no row can be in have no noise."""
     policy = bf.Policy(Domain((integers("x", 0, 8), integers("y", 0, 99), integers("g", 0, 2))))
     measured = policy.plan.where("g <= 1").groupby("g").sum(["x", "y"], epsilon="1/2").measurement
-    each, whole = (replace(measured, boxes=(Box((0, 1), wide),)) for wide in (False, True))
+    each, whole = (replace(measured, boxes=(SumBox((0, 1), wide),)) for wide in (False, True))
 
     assert [joint.rows.tolist() for joint in each.scales.joint.values()] == [[0, 3], [1, 4]]
     assert [joint.rows.tolist() for joint in whole.scales.joint.values()] == [[0, 1, 3, 4]]
     assert list(each.scales) == [4, 4, 0, 4, 4, 0]  # a move from one group to the other changes two draws
     assert list(whole.scales) == [2, 2, 0, 2, 2, 0]
-    assert whole.laws[1] == Law(Fraction(2), 99, ((8, 2), (99, 2)))
-    assert each.laws[1] == Law(Fraction(4), 99, ((8, 1), (99, 1)))
+    assert whole.laws[1] == BoxLaw(Fraction(2), 99, ((8, 2), (99, 2)))
+    assert each.laws[1] == BoxLaw(Fraction(4), 99, ((8, 1), (99, 1)))
     assert each.variances.reshape(3, 2)[2].tolist() == [0, 0]
     assert "draw their noise together" in whole.proof
     assert whole.notes({"verb": "sum"}, rows_public=True) == {"drawn together": "x, y over all groups"}

@@ -7,7 +7,7 @@ import pytest
 
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.line.quantile_curve import Curves
-from pandas_blowfish.plan.protocol import ANY, CONCAVE
+from pandas_blowfish.plan.scales import ANY, CONCAVE
 from pandas_blowfish.plan.transport.tails import any_reach, concave_line, concave_reach
 
 LEVELS = [Fraction(1, 2), Fraction(4, 5), Fraction(19, 20), Fraction(99, 100), Fraction(9999, 10000)]

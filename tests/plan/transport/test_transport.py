@@ -11,7 +11,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.least_runs import least_runs
 from pandas_blowfish.plan.loss import worst_pair
-from pandas_blowfish.plan.protocol import ANY, CONCAVE
+from pandas_blowfish.plan.scales import ANY, CONCAVE
 from pandas_blowfish.plan.transport.run_norm import Runs
 from pandas_blowfish.plan.worst_case import closure, closure_graph
 from pandas_blowfish.policy.domain import Domain, from_dict, integers

@@ -21,8 +21,7 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.joint_noise import BOX, CLIQUE, Block, Joint
 from pandas_blowfish.plan.joint_noise.joint_law import joint_variances
 from pandas_blowfish.plan.loss import EXACT, WorstCase
-from pandas_blowfish.plan.protocol import TOGETHER
-from pandas_blowfish.plan.scales import FARTHEST, Scales, fit_scales, variance
+from pandas_blowfish.plan.scales import FARTHEST, TOGETHER, Scales, fit_scales, variance
 from pandas_blowfish.plan.shape.nonnegative import number_products
 from pandas_blowfish.plan.tables.cover import Option
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
@@ -260,7 +259,8 @@ class JointTables(Residual):
         """Return how errors of an asked table's counts go together, in the order of its columns."""
         if not self.uneven:
             return super().table_covariance(places)
-        from pandas_blowfish.plan.shape.covariance import ALONE, describe_parts  # here: it reads strategies
+        from pandas_blowfish.plan.shape.covariance import describe_parts  # here: it reads strategies
+        from pandas_blowfish.plan.shape.line_records import ALONE
 
         order, question = tuple(sorted(places)), self.question
         codes = np.full([question.whole.shape[place] for place in order], ALONE, dtype=np.int64)

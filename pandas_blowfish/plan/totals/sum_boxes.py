@@ -1,6 +1,6 @@
 """Totals that draw their noise together: a record that changes them all pays once. Never sees rows.
 
-Read `Box` (which totals), `draw_together` (what an edge then does), then `offer_boxes` (which are tried).
+Read `SumBox` (which totals), `draw_together` (what an edge then does), then `offer_boxes` (which are tried).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pandas_blowfish.plan.totals.law import Law
+from pandas_blowfish.plan.totals.law import BoxLaw
 from pandas_blowfish.plan.totals.sensitivity import Pattern, Shifts
 from pandas_blowfish.policy.policy import Policy
 
@@ -24,7 +24,7 @@ ENOUGH = 1.001  # times the least error, for which fewer steps are taken
 
 
 @dataclass(frozen=True)
-class Box:
+class SumBox:
     """Totals whose query rows draw their noise together: those of each group, or those of all groups.
 
     Attributes:
@@ -49,7 +49,7 @@ class Box:
             rows: The most that an edge changes a query row of each total.
 
         Examples:
-            >>> Box((0, 1), steps=4).reaches([99, 10]), Box((0, 1), steps=4).longest([99, 10])
+            >>> SumBox((0, 1), steps=4).reaches([99, 10]), SumBox((0, 1), steps=4).longest([99, 10])
             ((25, 3), 4)
         """
         return tuple(-(-rows[number] // self.steps) for number in self.totals)
@@ -65,13 +65,13 @@ class Box:
         return {"totals": list(self.totals), "wide": self.wide, "steps": self.steps}
 
 
-def read_boxes(form: Mapping[str, Any]) -> tuple[Box, ...]:
+def read_boxes(form: Mapping[str, Any]) -> tuple[SumBox, ...]:
     """Return the boxes of a stored answer; none where all noise was independent."""
     stated = form.get("boxes", ())
-    return tuple(Box(tuple(each["totals"]), bool(each["wide"]), int(each["steps"])) for each in stated)
+    return tuple(SumBox(tuple(each["totals"]), bool(each["wide"]), int(each["steps"])) for each in stated)
 
 
-def draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
+def draw_together(moved: Shifts, boxes: Sequence[SumBox]) -> Shifts:
     """Return what one edge does where some totals draw their noise together.
 
     The first total of a box stands for all of it: its change is the number of draws that an edge changes any
@@ -84,7 +84,7 @@ def draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
         Because:  a move of some blocks stays in one group, and changes the draw of that group alone, if one
                   of these blocks changes any total of the box: what several blocks change is one draw,
                   however many move. An edge that changes two groups changes two draws, or the one of all.
-        Checked:  tests/plan/totals/test_boxes.py::test_no_edge_changes_more_draws
+        Checked:  tests/plan/totals/test_sum_boxes.py::test_no_edge_changes_more_draws
     """
     kept, key = moved.__dict__.setdefault("_kept", {}), tuple((each.totals, each.wide) for each in boxes)
     if key not in kept:
@@ -92,7 +92,7 @@ def draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
     return kept[key]  # type: ignore[no-any-return]
 
 
-def _draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
+def _draw_together(moved: Shifts, boxes: Sequence[SumBox]) -> Shifts:
     blocks = tuple(_draws(block, [1] * len(block), boxes) for block in moved.blocks)
     flows = [_draws([flow], [many], boxes)[0] for flow, many in zip(moved.flows, moved.groups, strict=True)]
     shared = list(moved.shared or (0,) * len(moved.ends))
@@ -103,7 +103,9 @@ def _draw_together(moved: Shifts, boxes: Sequence[Box]) -> Shifts:
     return Shifts(blocks, tuple(dict.fromkeys(flows)), moved.limit, tuple(shared) if any(shared) else ())
 
 
-def _draws(patterns: Sequence[Pattern], groups: Sequence[int], boxes: Sequence[Box]) -> tuple[Pattern, ...]:
+def _draws(
+    patterns: Sequence[Pattern], groups: Sequence[int], boxes: Sequence[SumBox]
+) -> tuple[Pattern, ...]:
     """Return changes in which the first total of each box counts the draws that are changed."""
     found = []
     for pattern, many in zip(patterns, groups, strict=True):
@@ -119,7 +121,7 @@ def _draws(patterns: Sequence[Pattern], groups: Sequence[int], boxes: Sequence[B
 
 def offer_boxes(
     policy: Policy, moved: Shifts, groups: int, kinds: Sequence[int]
-) -> Iterator[tuple[tuple[Box, ...], bool]]:
+) -> Iterator[tuple[tuple[SumBox, ...], bool]]:
     """Yield boxes that may be better than independent noise, and whether they can have different shares.
 
     Args:
@@ -135,14 +137,14 @@ def offer_boxes(
     parts = [part for part in parts if part]
     for wide in (False, True) if moved.crosses and 1 < groups <= MAX_WIDE else (False,):
         for split, each in ((False, [tuple(noisy)]), (True, parts)):
-            some = tuple(Box(part, wide) for part in each if len(part) * (groups if wide else 1) > 1)
+            some = tuple(SumBox(part, wide) for part in each if len(part) * (groups if wide else 1) > 1)
             fits = all(len(box.totals) * (groups if wide else 1) <= MAX_ROWS for box in some)
             draws = len(some) * (1 if wide else groups)
             if some and fits and draws <= MAX_DRAWS and (not split or len(parts) > 1):
                 yield some, split
 
 
-def cut_finely(box: Box, rows: Sequence[int], scale: Fraction, groups: int) -> Box:
+def cut_finely(box: SumBox, rows: Sequence[int], scale: Fraction, groups: int) -> SumBox:
     """Return a box with the steps of least error, where one step for the longest edge has a scale."""
     if not scale:
         return box
@@ -152,9 +154,9 @@ def cut_finely(box: Box, rows: Sequence[int], scale: Fraction, groups: int) -> B
     tried |= {steps for steps in range(2, limit + 1) if most % steps == 0}
     if tried == {1}:
         return box
-    found = [Box(box.totals, box.wide, steps) for steps in sorted(tried)]
+    found = [SumBox(box.totals, box.wide, steps) for steps in sorted(tried)]
 
-    def error(each: Box) -> float:
+    def error(each: SumBox) -> float:
         laws = box_laws(each, rows, scale * each.longest(rows), groups)
         return sum(law.variance / rows[n] ** 2 for n, law in zip(each.totals, laws, strict=True))
 
@@ -162,9 +164,9 @@ def cut_finely(box: Box, rows: Sequence[int], scale: Fraction, groups: int) -> B
     return next(each for each, own in zip(found, errors, strict=True) if own <= min(errors) * ENOUGH)
 
 
-def box_laws(box: Box, rows: Sequence[int], scale: Fraction, groups: int) -> list[Law]:
+def box_laws(box: SumBox, rows: Sequence[int], scale: Fraction, groups: int) -> list[BoxLaw]:
     """Return the law of the noise of each of its totals."""
     reaches = box.reaches(rows)
     times = groups if box.wide else 1
     counted = tuple((reach, reaches.count(reach) * times) for reach in sorted(set(reaches)))
-    return [Law(scale, reach, counted) for reach in reaches]
+    return [BoxLaw(scale, reach, counted) for reach in reaches]

@@ -10,18 +10,18 @@ from oracle.definition import definition_edges
 import pandas_blowfish as bf
 from pandas_blowfish.beyond.aggregate import Aggregate
 from pandas_blowfish.beyond.markov import Markov
-from pandas_blowfish.plan.totals.boxes import (
+from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.sum_boxes import (
     MAX_DRAWS,
     MAX_ROWS,
     MAX_WIDE,
-    Box,
+    SumBox,
     box_laws,
     cut_finely,
     draw_together,
     offer_boxes,
     read_boxes,
 )
-from pandas_blowfish.plan.totals.sensitivity import Shifts
 from pandas_blowfish.policy.domain import Domain, integers
 
 
@@ -51,7 +51,7 @@ def test_no_edge_changes_more_draws(make_full_policy, make_filter):
         if not noisy:
             continue
         boxed = draw.sample(noisy, draw.randint(1, len(noisy)))
-        box = Box(tuple(sorted(boxed)), draw.random() < 0.5)
+        box = SumBox(tuple(sorted(boxed)), draw.random() < 0.5)
         rates = [Fraction(draw.randint(0, 9), draw.randint(1, 9)) for _ in measured.totals]
         changes = changes_of(policy, measured)
 
@@ -77,13 +77,13 @@ def test_what_several_columns_change_is_one_draw():
     blocks = (((5, 0, 0),), ((0, 3, 0),), ((0, 0, 2),))
     moved = Shifts(blocks, ((10, 6, 4),), 3, (), (2,), (5, 3, 2))
     alone = Shifts(blocks, (), 1, (), (), (0, 0, 0))
-    two = Box((0, 1))
+    two = SumBox((0, 1))
 
     assert draw_together(moved, (two,)).loss([Fraction(1), Fraction(0), Fraction(1)]) == 6  # crossing: 2 + 4
-    assert draw_together(moved, (Box((0, 1), True),)).loss([Fraction(9), Fraction(0), Fraction(1)]) == 13
+    assert draw_together(moved, (SumBox((0, 1), True),)).loss([Fraction(9), Fraction(0), Fraction(1)]) == 13
     assert draw_together(alone, (two,)).loss([Fraction(9), Fraction(0), Fraction(11)]) == 22
     assert draw_together(moved, ()) is moved
-    assert draw_together(moved, (two,)) is draw_together(moved, (Box((0, 1), steps=3),))
+    assert draw_together(moved, (two,)) is draw_together(moved, (SumBox((0, 1), steps=3),))
 
 
 def policy_of(many, **more):
@@ -106,13 +106,13 @@ def offered(policy, groups, many, kinds=None):
 
 def test_what_is_offered():
     """One box of all, or one for each kind; per group, or of few groups that rows can leave all together."""
-    assert offered(policy_of(2), 1, 2) == [(Box((0, 1)),)]
-    assert offered(policy_of(3), 1, 3, [0, 0, 1, 1]) == [(Box((0, 1, 2)),), (Box((0, 1)),)]
-    assert offered(policy_of(2), 2, 2) == [(Box((0, 1)),), (Box((0, 1), True),)]
-    assert offered(policy_of(1), 2, 1) == [(Box((0,), True),)]
-    assert offered(policy_of(2, secrets={"g": bf.public()}), 2, 2) == [(Box((0, 1)),)]
+    assert offered(policy_of(2), 1, 2) == [(SumBox((0, 1)),)]
+    assert offered(policy_of(3), 1, 3, [0, 0, 1, 1]) == [(SumBox((0, 1, 2)),), (SumBox((0, 1)),)]
+    assert offered(policy_of(2), 2, 2) == [(SumBox((0, 1)),), (SumBox((0, 1), True),)]
+    assert offered(policy_of(1), 2, 1) == [(SumBox((0,), True),)]
+    assert offered(policy_of(2, secrets={"g": bf.public()}), 2, 2) == [(SumBox((0, 1)),)]
     many = policy_of(2, groups=MAX_WIDE + 1)
-    assert offered(many, MAX_WIDE + 1, 2) == [(Box((0, 1)),)]
+    assert offered(many, MAX_WIDE + 1, 2) == [(SumBox((0, 1)),)]
 
 
 def test_what_is_not_offered():
@@ -135,7 +135,7 @@ def test_what_is_not_offered():
 @pytest.mark.parametrize("scale", ["1/30", "1/4", "1", "3", "1000"])
 def test_cut_as_finely_as_helps(rows, scale):
     """Steps never make noise larger; of large noise one is enough; no change is longer than is paid for."""
-    start, scale = Box((0, 1)), Fraction(scale)
+    start, scale = SumBox((0, 1)), Fraction(scale)
     box = cut_finely(start, rows, scale, 1)
 
     def error(each):
@@ -143,7 +143,7 @@ def test_cut_as_finely_as_helps(rows, scale):
         return sum(law.variance / most**2 for law, most in zip(laws, rows, strict=True))
 
     for steps in (1, 2, 4, 8, 16):
-        assert error(box) <= error(Box((0, 1), steps=steps)) * 1.01
+        assert error(box) <= error(SumBox((0, 1), steps=steps)) * 1.01
     assert box.steps == 1 or scale < 4
     assert box.steps > 1 or scale != Fraction(1, 4) or min(rows) < 10
     steps = [-(-most // reach) for most, reach in zip(rows, box.reaches(rows), strict=True)]
@@ -152,7 +152,7 @@ def test_cut_as_finely_as_helps(rows, scale):
 
 def test_forms_are_read_as_they_were():
     """Plain data; nothing where there were none."""
-    boxes = (Box((0, 2), True, 3), Box((1,)))
+    boxes = (SumBox((0, 2), True, 3), SumBox((1,)))
 
     assert read_boxes({"boxes": [box.form for box in boxes]}) == boxes
     assert read_boxes({"share": "1"}) == ()
