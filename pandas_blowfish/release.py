@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,26 +28,16 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
-from pandas_blowfish.plan.joint_noise import clique_ends
-from pandas_blowfish.plan.joint_noise.widening import find_far
+from pandas_blowfish.plan.joint_noise.widening import find_far, find_spread, find_terms
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.scales import (
-    ANY,
-    CLIQUES,
-    CONCAVE,
-    ESTIMATE,
     ONE,
-    SUM,
-    reach,
-    reach_of_sum,
-    variance,
     widest,
 )
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
 from pandas_blowfish.plan.totals.solve import numbers_of, total_interval
-from pandas_blowfish.plan.transport.tails import any_reach, concave_reach
 
 RECORD = "blowfish"
 Facts = dict[str, Any]  # of a receipt, on one level: see `books.receipt.translate`
@@ -58,7 +46,6 @@ SHARES = "shares"  # what `values_are` where counts are divided by totals
 UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
 INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 READ_OFF = ("quantile", "median", "var", "std")  # verbs whose receipts state the bounds of their values
-MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
 PARTS = {  # of a receipt, as its views group them
@@ -332,7 +319,7 @@ def unshaped_of(frame: pd.DataFrame, facts: Facts) -> Floats:
 
 def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high: the unshaped answer, or the nearest possible one, give or take."""
-    spread = _spread(facts, std, level)
+    spread = find_spread(facts, std, level)
     spread += np.where(unshaped == np.rint(unshaped), 0.0, 1e-9 * np.maximum(np.abs(unshaped), 1.0))
     spread *= std > 0
     if facts["post"] in SIGNED or facts["verb"] == "workload":  # sums with negative weights may be negative
@@ -346,8 +333,8 @@ def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Fl
 
 def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high of earlier versions: the unshaped answer is the shaped one and a shift."""
-    noisy, plain = std > 0, _terms(facts) == ONE
-    spread = _spread(facts, std, level)
+    noisy, plain = std > 0, find_terms(facts) == ONE
+    spread = find_spread(facts, std, level)
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = facts["lowest_shift"], facts["highest_shift"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
@@ -358,42 +345,6 @@ def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tup
     most = facts.get("largest_answer")
     high = np.clip(high, 0.0, np.inf if most is None else most)
     return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
-
-
-def _terms(facts: Facts) -> str:
-    """Return what an answer is off by, as the receipt states it; of earlier versions, as their proofs do."""
-    if "noise_terms" in facts:
-        return str(facts["noise_terms"])
-    if facts["proof"] in ("identity", "certified", "wasserstein"):
-        return ONE if facts["verb"] in ("hist", "count") and "derived" not in facts else ESTIMATE
-    whole = facts["proof"] in ("ordered", "tree") and "derived" not in facts
-    return SUM if whole and facts["verb"] != "workload" else ESTIMATE
-
-
-def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
-    """Return how far the noise of each answer goes: exactly for sums of whole noises, else at most.
-
-    Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
-    """
-    scale, finest = Fraction(facts["scale"]), Fraction(facts["smallest_scale"])
-    terms, one = _terms(facts), variance(scale)
-    if terms == ONE:
-        return np.full(len(std), float(reach(scale, level)))
-    if terms in (CONCAVE, ANY):
-        return concave_reach(std, level) if terms == CONCAVE else any_reach(level) * std
-    spread = find_far(facts, level) * std + 1
-    if terms == CLIQUES:
-        return clique_ends(std, facts["clique_sizes"], scale, level, spread)
-    if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
-        return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
-    if terms != SUM or scale != finest or one <= 0:
-        return spread
-    many = std**2 / one
-    for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():
-        exactly = reach_of_sum(scale, each, level)
-        if exactly is not None:
-            spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
-    return spread
 
 
 def label_text(label: Any) -> str:

@@ -7,15 +7,13 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.plan.shape import covariance
+from pandas_blowfish.plan.shape import line_records
 from pandas_blowfish.plan.shape.covariance import (
-    from_runs,
     keep_columns,
     range_variances,
     regroup,
     sum_variances,
     table_variances,
-    to_runs,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -66,6 +64,8 @@ def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
                 plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
             except BlowfishError:
                 continue
+            if plan.strategy == "transport":  # whose errors go together by themselves: tests/plan/transport
+                continue
             record = json.loads(json.dumps(plan.measurement.covariance))
             wanted = _ranges(plan, starts, stops, scope)
             rows = wanted.reshape(-1, plan.domain.size).astype(float)
@@ -98,6 +98,8 @@ def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dens
                 plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
             except BlowfishError:
                 continue
+            if plan.strategy == "transport":  # whose errors go together by themselves: tests/plan/transport
+                continue
             record = json.loads(json.dumps(plan.measurement.covariance))
             cells = _ranges(plan, np.arange(SIZE), np.arange(SIZE) + 1, scope).astype(float)
             rows = np.einsum("sc,lcd->lsd", weights, cells).reshape(-1, plan.domain.size)
@@ -126,6 +128,8 @@ def test_tables_equal_dense_covariances(promise, by_dense_algebra):
         try:
             plan = _asked(promise, False, "").hist(["g", "x"], epsilon="1/2", strategy=strategy)
         except BlowfishError:
+            continue
+        if plan.strategy == "transport":
             continue
         record = json.loads(json.dumps(plan.measurement.covariance))
         if record is None:
@@ -188,21 +192,9 @@ def test_effects_equal_dense_covariances(promise, strategy, by_dense_algebra):
     assert sum_variances(again, 1, SIZE, weights).ravel() == near(slow(weights @ cells.sum(axis=0)))
 
 
-@pytest.mark.parametrize("values", [[], [4], [1, 1, 2, 2, 2, 1], [0.5, 0.5, 0.25]])
-def test_runs_are_read_back(values):
-    """Runs are the list again, and of another length they are refused."""
-    runs = to_runs(np.array(values))
-
-    assert from_runs(runs, len(values)).tolist() == values
-    with pytest.raises(ValueError, match="length"):
-        from_runs(runs, len(values) + 1)
-    with pytest.raises(ValueError, match="length"):
-        from_runs([[1, 10**15]])
-
-
 def test_what_takes_too_many_runs_is_left_out(monkeypatch):
     """A receipt stays small: errors of sums are bounds then."""
-    monkeypatch.setattr(covariance, "MAX_RUNS", 3)
+    monkeypatch.setattr(line_records, "MAX_RUNS", 3)
     plan = _asked("groups", False, "groupby").hist("x", strategy="identity")
 
     assert plan.measurement.covariance is None

@@ -129,7 +129,7 @@ def test_counts_are_a_question_like_any_other():
     """Columns, strategies, candidates; what was measured is made again from its name."""
     question = Counts(tally(POLICY.domain, ["x", "y"], None))
 
-    (found,) = question.candidates(POLICY, Fraction(1), "auto", every=False)
+    found, *_ = question.candidates(POLICY, Fraction(1), "auto", every=False)
     again = question.reread(POLICY, Fraction(1), found.name, found.form)
 
     assert question.columns == ("x", "y")
