@@ -133,7 +133,7 @@ def test_counts_are_a_question_like_any_other():
     again = question.reread(POLICY, Fraction(1), found.name, found.form)
 
     assert question.columns == ("x", "y")
-    assert question.strategies == ("identity",)
+    assert question.strategies == ("identity", "cliques")
     assert list(again.scales) == list(found.scales)
     assert question.price(POLICY).moved == 1
 
