@@ -25,7 +25,7 @@ def rank_gap(
     Examples:
         >>> from pandas_blowfish.plan.quantiles.halving import pick_apart
         >>> rank_gap(pick_apart([Fraction(1, 2)]), 100, 1, Fraction(20))
-        136
+        138
 
     Proof note:
         Requires: `draw_choices`; nothing of the counts.
