@@ -120,7 +120,8 @@ def true_loss(
 ) -> Fraction | float:
     """Return max over neighbours of sum_j |A[j] (h2 - h1)| / b_j, exactly; see `true_sensitivity`.
 
-    Rows of a box, which draw their noise together, count once: their largest change over its reach.
+    Rows of a box, which draw their noise together, count once: their largest change over its reach. Of
+    transport noise at least the largest change of a row is lost: that is a bound from below.
     """
     found = _answers(policy, matrix, rows, columns)
     listed, groups = _boxes(found, scales)
@@ -138,14 +139,15 @@ def true_loss(
 def _boxes(found: Ints, scales: Sequence[Fraction]) -> tuple[list[Any], list[tuple[Ints, Fraction]]]:
     """Return what to divide L1 changes by, None for rows of boxes, and of each box its steps and scale."""
     joints = dict(getattr(scales, "joint", {}))
-    boxes = {code: joint for code, joint in joints.items() if joint.blocks[0].kind == "box"}
+    boxes = {n: each for n, each in joints.items() if not each.blocks or each.blocks[0].kind == "box"}
     listed: list[Any] = list(scales) if boxes else l1_scales(scales)
     groups = []
     for code, joint in boxes.items():
-        assert len(joint.blocks) == 1
+        assert len(joint.blocks) <= 1
         assert len(boxes) == len(joints)
-        rows, reaches = joint.blocks[0].rows, np.array(joint.blocks[0].reaches)
-        groups.append(((-(-found[:, rows] // reaches)).max(axis=1), scales.values[code]))
+        rows = joint.rows
+        reaches = np.array(joint.blocks[0].reaches if joint.blocks else [1] * len(rows))
+        groups.append(((-(-found[:, rows] // reaches)).max(axis=1, initial=0), scales.values[code]))
         for row in rows.tolist():
             listed[row] = None
     return listed, groups

@@ -23,7 +23,7 @@ from pandas_blowfish.plan.linear.bound import count_both
 from pandas_blowfish.plan.linear.estimator import Estimator, estimator
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.sensitivity import Links
-from pandas_blowfish.plan.scales import Scales, variance
+from pandas_blowfish.plan.scales import FARTHEST, Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 
@@ -80,6 +80,8 @@ class Optimised(LineStrategy):
         least = 0 if alone else FEWEST
         runs = len(axis.starts) > int(axis.pieces.max(initial=-1))  # totals of other pieces are lost
         if not (least <= axis.size <= MAX_ATOMS and runs and can_be_tied(axis)) or axis.joined is None:
+            return
+        if 1 / epsilon > FARTHEST:  # no such noise is drawn, and floats do not hold its variance
             return
         nests = list(_nests(asked, axis, epsilon))
         best = min((each.mse for each in nests), default=0.0)
