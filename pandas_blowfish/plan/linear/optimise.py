@@ -86,7 +86,7 @@ def optimise(
         _found.move_to_end(key)
         return _found[key]
     rows = find_kept(key, len(parts))
-    if rows is None:
+    if rows is None or not _answers(rows, gram, parts):
         problem = Problem.of(gram, pairs, parts, often)
         with one_thread():
             best = _search(problem, [*starts, *begun], queries, least_error(gram, pairs), effort)
@@ -97,6 +97,15 @@ def optimise(
     while len(_found) > MAX_CACHED:
         _found.popitem(last=False)
     return rows
+
+
+def _answers(rows: Ints, gram: Floats, parts: Ints) -> bool:
+    """Return whether queries follow from rows and exact totals; kept rows may be anything."""
+    totals = (parts == np.arange(int(parts.max(initial=-1)) + 1)[:, None]).astype(np.float64)
+    size = np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    whole = np.vstack([rows / np.maximum(size, 1.0), totals])
+    rest = gram - gram @ np.linalg.pinv(whole, rcond=1e-7) @ whole
+    return bool(np.abs(rest).max(initial=0.0) <= 1e-6 * np.abs(gram).max(initial=1.0))
 
 
 @dataclass(frozen=True, eq=False)

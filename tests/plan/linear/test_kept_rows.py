@@ -34,7 +34,7 @@ def forget(monkeypatch):
 def plan_curve(epsilon=1):
     """Plan a curve whose best rows are found numerically."""
     policy = bf.Policy(Domain((integers("x", 0, 15),)), secrets={"x": bf.threshold(4)})
-    return policy.plan.cumhist("x", epsilon=epsilon)
+    return policy.plan.cumhist("x", epsilon=epsilon, strategy="optimised")
 
 
 def never(*args):
