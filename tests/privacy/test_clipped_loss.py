@@ -142,7 +142,7 @@ def test_stated_bounds_lose_epsilon(chunk, make_full_policy, make_filter):
             continue
         policy, plan, epsilon = case
         edges = definition_edges(policy, plan.domain.columns)
-        loss = edge_loss(plan.matrix(), list(plan.scales), edges).value
+        loss = edge_loss(plan.matrix(), plan.scales, edges).value
 
         assert loss == plan.privacy_loss() <= plan.cost <= epsilon
         found += plan.cost > 0

@@ -263,6 +263,7 @@ def hint_clip(sums: NoisySums) -> dict[str, str]:
         sums.cut_points(number)
         for number, column in enumerate(sums.summed)
         if column.attribute.kind in ("integer", "float")
+        and column.attribute.bounded
         and (not column.exact or sums.moved.peaks[number] >= column.lattice.span)  # not that of a threshold
     ]
     names = [each.lattice.attribute.name for each in points if each is not None and each.wide]
