@@ -189,7 +189,10 @@ def test_plans_lose_at_most_epsilon(name, scope):
                 assert strategy in ("haar", "hierarchical", "ordered_hierarchical")  # too short for runs
                 continue
             except ArgumentError:
-                assert strategy == "transport"  # rows leave the line or change it, or move by one cell alone
+                assert strategy in (
+                    "transport",
+                    "optimised",
+                )  # rows leave the line or change it, parts are no runs
                 continue
 
             loss = edge_loss(plan.matrix(), plan.scales, _edges(name, plan.domain.columns)).value

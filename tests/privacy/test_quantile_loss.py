@@ -122,7 +122,7 @@ def compare(plan, frames, pairs, releases):
             assert choices_of(step, counts[one]) == choices_of(step, counts[two]) or plan.price.settled
         return 0, 0
     assert len(run.draws) == len(plan.measurement.levels)
-    scales = [scale for scale, _ in run.draws]
+    scales = [scale for scale, *_ in run.draws]
     longest = Fraction(math.lcm(*(scale.numerator for scale in scales)))
     longest /= math.gcd(*(scale.denominator for scale in scales))
     power = run.charged * longest  # exp(charge) = (1 / BASE) ** power
