@@ -155,10 +155,10 @@ def followed_by_accessor(
     frame, quilt = pd.DataFrame({"x": walk(chain, rng)}), 1 / find_quilt(chain, chain.length, epsilon).rate
     secret = frame.blowfish.protect(known(chain), epsilon=1)
     with bf.testing.replay(seed):
-        counts = secret.blowfish.hist("x", epsilon=epsilon, post=False)["count"].to_numpy()
+        noisy = secret.blowfish.hist("x", epsilon=epsilon, strategy="ordered", post=False)
     with bf.testing.replay(seed):
         one = abs(discrete_laplace(quilt)[0])
-    apart = counts - frame["x"].value_counts().sort_index().to_numpy()
+    apart = noisy["count"].to_numpy() - frame["x"].value_counts().sort_index().to_numpy()
     return [scale, *np.abs(apart)], [quilt, one, one]  # what one count gains the other loses
 
 
@@ -171,7 +171,7 @@ def chains(size: Size) -> list[Found]:
     rng, rows, every, pairs = np.random.default_rng(6), [], [], []
     for text, stay, length in progress(settings, "chains"):
         chain, epsilon = chain_of(stay, length), Fraction(text)
-        scale = known(chain).plan.hist("x", epsilon=epsilon).scale
+        scale = known(chain).plan.hist("x", epsilon=epsilon, strategy="ordered").scale
         found = Found.of(discrete_laplace(scale, size.runs), geometric(scale))
         every.append(found)
         if length == 10**4:
@@ -186,7 +186,7 @@ def chains(size: Size) -> list[Found]:
     lost, kept = [], []
     for stay in stays:
         chain = chain_of(stay, SHORT)
-        scale = known(chain).plan.hist("x", epsilon=1).scale
+        scale = known(chain).plan.hist("x", epsilon=1, strategy="ordered").scale
         own, less = (loss(sequences(chain), sum, each, SHORT) for each in (scale, Fraction(1)))
         kept.append(own[1])
         lost.append([stay, number(float(scale)), number(own[0]), number(less[0])])

@@ -46,6 +46,8 @@ from summaries_job import (
 )
 
 import pandas_blowfish as bf
+from pandas_blowfish.plan.joint_noise import Joint, joint_variances
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.policy.domain import Domain, integers
 
 HERE = Path(__file__).resolve().parent
@@ -245,8 +247,17 @@ def print_errors(job: Job, stated: Mapping[Column, Realistic], peers: Mapping[st
     table([*heads, "ours, a realistic policy"], lines)
 
 
-def needed(alone: Any, together: list[Any]) -> float:
-    """Return the epsilon at which a plan that is stated at 1 has the noise of some given scales."""
+def row_errors(scales: Scales) -> list[float]:
+    """Return the standard error of the noise of each query row, as if each had its own under transport."""
+    found = np.array([variance(scale) ** 0.5 for scale in scales])
+    for code, each in scales.joint.items():
+        if each.blocks:
+            found[each.rows] = joint_variances(Joint(each.blocks), scales.values[code]) ** 0.5
+    return found.tolist()
+
+
+def needed(alone: list[float], together: list[float]) -> float:
+    """Return about the epsilon at which a plan that is stated at 1 has some given errors of its rows."""
     pairs = zip(alone, together, strict=True)
     return float(max((own / given for own, given in pairs if given), default=0))
 
@@ -259,13 +270,17 @@ def print_costs(stated: Mapping[Column, Realistic]) -> None:
             continue
         for name, secret in (("full", bf.full()), (realistic.name, realistic.secret)):
             plan = policy_of(column, secret).plan
-            scales = list(plan.describe("x", epsilon=1).scales)
+            whole = plan.describe("x", epsilon=1)
+            scales, curve = row_errors(whole.scales), whole.members[-1].strategy
             spread, quartiles = (
-                list(each.scales)
-                for each in (plan.std("x", epsilon=1), plan.quantile("x", list(QUARTERS), epsilon=1))
+                row_errors(each.scales)
+                for each in (
+                    plan.std("x", epsilon=1),
+                    plan.quantile("x", list(QUARTERS), epsilon=1, strategy=curve),
+                )
             )
             parts = [
-                needed(list(plan.mean("x", epsilon=1).scales)[:1], scales[:1]),
+                needed(row_errors(plan.mean("x", epsilon=1).scales)[:1], scales[:1]),
                 needed(spread, scales[: len(spread)]),
                 needed(quartiles, scales[len(spread) :]),
             ]

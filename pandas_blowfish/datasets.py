@@ -209,7 +209,7 @@ def salaries_policy() -> Policy:
 
     Examples:
         >>> salaries_policy().plan.cumhist("salary", epsilon=1).strategy
-        'ordered_hierarchical'
+        'transport'
     """
     domain = Domain(
         (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,10 +28,13 @@ from pandas_blowfish.books.receipt import (
 from pandas_blowfish.errors import FrameError, NotReleasedError, ReceiptError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.joint_noise.widening import find_far, find_spread, find_terms
 from pandas_blowfish.plan.line.quantile_curve import LEVELS
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE, ONE, SUM
-from pandas_blowfish.plan.scales import reach, reach_of_sum, variance, widest
+from pandas_blowfish.plan.scales import (
+    ONE,
+    widest,
+)
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.totals.moment_solve import MomentReader
 from pandas_blowfish.plan.totals.solve import numbers_of, total_interval
@@ -45,7 +46,6 @@ SHARES = "shares"  # what `values_are` where counts are divided by totals
 UNSHAPED = "unshaped"  # the column of estimates that counts were shaped from
 INTERVAL_FACTS = ("scale", "smallest_scale", "post", "std_low", "std_high")
 READ_OFF = ("quantile", "median", "var", "std")  # verbs whose receipts state the bounds of their values
-MOST_SUMMED = 64  # noises in one answer whose law is computed exactly
 
 
 PARTS = {  # of a receipt, as its views group them
@@ -54,6 +54,7 @@ PARTS = {  # of a receipt, as its views group them
     "noise": (
         *("noise", "strategy", "sensitivity", "scale", *OWN_UNITS, "expected_squared_error"),
         *("typical_error", "std_low", "std_high", "post", "values_are", "accuracy", "chosen", "left_out"),
+        "clip",
     ),
     "promise": (
         *("guarantee", "weaker_guarantee", "weaker_release", "policy", "unit", "max_rows", "outside"),
@@ -172,12 +173,9 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
                   rounded shows in `std` and is refused.
         Ensures:  P(low <= true count <= high) >= level for each row, with this exception.
         Because:  of an unshaped answer that is a sum of whole noises, |noise| <= t with that probability
-                  (`reach_of_sum`); of an estimate t is `widest` standard errors. Truth lies between 0
-                  and the public number of rows, so what is impossible is cut off, and an estimate
-                  that is impossible is moved to the nearest that is not. Releases of earlier versions keep
-                  no unshaped answers: a shaped count is max(0, noisy - s) with s between the receipt's
-                  shifts, so a positive one is within t of the truth after adding s back, and a zero
-                  one means only that the noisy answer was at most s.
+                  (`reach_of_sum`; `concave_reach`); of an estimate t is `widest` errors. Truth lies between 0
+                  and the public number of rows: what is impossible is cut off, and an estimate moved to
+                  the nearest that is not. Earlier versions kept max(0, noisy - s), and the ends of s.
         Checked:  tests/test_release.py::test_shaped_intervals_cover
     """
     widest(level)  # refuses what is no probability, whatever the frame
@@ -226,7 +224,7 @@ def _share_ends(frame: pd.DataFrame, facts: Facts, level: Any) -> tuple[Floats, 
     sure = 1 - (1 - exact(level, "level")) / (2 if errors.any() else 1)
     low, high = np.zeros(len(frame)), np.ones(len(frame))
     low[known], high[known] = _answer_ends(inner, sure)
-    spread = float(widest(sure)) * errors * _rounding(facts) + (errors > 0)
+    spread = find_far(facts, sure) * errors + (errors > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         below, above = low / (totals + spread), high / (totals - spread)
     least = 0.0 if facts["post"] not in SIGNED else -np.inf
@@ -321,7 +319,7 @@ def unshaped_of(frame: pd.DataFrame, facts: Facts) -> Floats:
 
 def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high: the unshaped answer, or the nearest possible one, give or take."""
-    spread = _spread(facts, std, level)
+    spread = find_spread(facts, std, level)
     spread += np.where(unshaped == np.rint(unshaped), 0.0, 1e-9 * np.maximum(np.abs(unshaped), 1.0))
     spread *= std > 0
     if facts["post"] in SIGNED or facts["verb"] == "workload":  # sums with negative weights may be negative
@@ -335,8 +333,8 @@ def _bounds(facts: Facts, unshaped: Floats, std: Floats, level: Any) -> tuple[Fl
 
 def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return low and high of earlier versions: the unshaped answer is the shaped one and a shift."""
-    noisy, plain = std > 0, _terms(facts) == ONE
-    spread = _spread(facts, std, level)
+    noisy, plain = std > 0, find_terms(facts) == ONE
+    spread = find_spread(facts, std, level)
     spread += np.where(count == np.rint(count), 0.0, 1e-9 * np.maximum(np.abs(count), 1.0))  # sums of floats
     least, most = facts["lowest_shift"], facts["highest_shift"]
     low, high = count + (least - spread) * noisy, count + (most + spread) * noisy
@@ -347,44 +345,6 @@ def _shifted_bounds(facts: Facts, count: Floats, std: Floats, level: Any) -> tup
     most = facts.get("largest_answer")
     high = np.clip(high, 0.0, np.inf if most is None else most)
     return np.where(noisy, np.clip(low, 0.0, high), count), np.where(noisy, high, count)
-
-
-def _terms(facts: Facts) -> str:
-    """Return what an answer is off by, as the receipt states it; of earlier versions, as their proofs do."""
-    if "noise_terms" in facts:
-        return str(facts["noise_terms"])
-    if facts["proof"] in ("identity", "certified", "wasserstein"):
-        return ONE if facts["verb"] in ("hist", "count") and "derived" not in facts else ESTIMATE
-    whole = facts["proof"] in ("ordered", "tree") and "derived" not in facts
-    return SUM if whole and facts["verb"] != "workload" else ESTIMATE
-
-
-def _spread(facts: Facts, std: Floats, level: Any) -> Floats:
-    """Return how far the noise of each answer goes: exactly for sums of whole noises, else at most.
-
-    Counts have a noise each; prefix sums, and the sums of a tree, one scale: an answer is a sum of some.
-    """
-    scale, finest = Fraction(facts["scale"]), Fraction(facts["smallest_scale"])
-    terms, one = _terms(facts), variance(scale)
-    if terms == ONE:
-        return np.full(len(std), float(reach(scale, level)))
-    spread = widest(level) * std * _rounding(facts) + 1
-    if facts["verb"] == "workload":  # weights of any size: a noise counts in steps of its weight
-        return spread + std / math.sqrt(variance(finest)) if variance(finest) > 0 else spread
-    if terms != SUM or scale != finest or one <= 0:
-        return spread
-    many = std**2 / one
-    for each in np.unique(np.rint(many[(many > 0.5) & (many < MOST_SUMMED)])).astype(int).tolist():
-        exactly = reach_of_sum(scale, each, level)
-        if exactly is not None:
-            spread = np.where(np.isclose(many, each, rtol=1e-9, atol=0), exactly, spread)
-    return spread
-
-
-def _rounding(facts: Facts) -> float:
-    """Return how much wider the law of rounded noise is than its standard error says."""
-    finest = Fraction(facts["smallest_scale"])
-    return math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
 
 
 def label_text(label: Any) -> str:
@@ -404,6 +364,9 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
 
     Of quantiles they are where the cells begin and end that may hold them.
     """
+    if "cell_bounds" not in facts and "gap" in facts:
+        what = f"places were released, and no counts: {facts.get('accuracy')}"
+        raise FrameError(what, fix='release quantile(..., strategy="hierarchical"), or a cumhist.')
     if "cell_bounds" not in facts:
         raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
     reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]

@@ -18,8 +18,10 @@ Strategy: TypeAlias = (
     Literal[
         "auto",
         "identity",
+        "cliques",
         "ordered",
         "ordered_hierarchical",
+        "transport",
         "hierarchical",
         "haar",
         "tree",
@@ -28,7 +30,9 @@ Strategy: TypeAlias = (
         "residual",
         "even",
         "joint",
+        "shared",
         "total",
+        "clipped",
         "moments",
         "together",
         "direct",
@@ -47,5 +51,7 @@ Edges: TypeAlias = Sequence[Any] | pd.Index | np.ndarray[Any, Any]
 Frequency: TypeAlias = str | pd.offsets.BaseOffset | timedelta | np.timedelta64  # "MS", "W", "15min", ...
 Bins: TypeAlias = int | Edges | Frequency | Mapping[str, Any]  # how many, edges or intervals, {name: values}
 Bounds: TypeAlias = Sequence[tuple[Any, Any] | Sequence[Any]] | Literal["all"]  # (low, high), or a box
+Ends: TypeAlias = Sequence[Number | str | None]  # (low, high), None for the declared one
+Clip: TypeAlias = Ends | Mapping[str, Ends] | Literal["auto"]  # bounds that values are moved to, by column
 Shares: TypeAlias = Number | Sequence[Number] | pd.Index | np.ndarray[Any, Any]
 Inside: TypeAlias = Literal["linear", "lower", "midpoint", "higher"]  # of the bin that holds a quantile

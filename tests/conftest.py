@@ -37,6 +37,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.books import ledger
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.clusters.space import Space
+from pandas_blowfish.plan.joint_noise import clique_spread
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.line import search
 from pandas_blowfish.plan.line.axis import LineGraph, line
@@ -233,6 +234,8 @@ class Dense:
 def dense(matrix: np.ndarray, scales: list[Fraction], asked: np.ndarray) -> Dense:
     """Return the best estimates from a matrix and its scales."""
     noise = np.array([variance(scale) for scale in scales])
+    for code, joint in getattr(scales, "joint", {}).items():  # as noise of this variance, and an exact total
+        noise[joint.rows] = clique_spread(len(joint.rows), scales.values[code])
     return Dense(least_squares(matrix, noise, asked), noise)
 
 

@@ -129,6 +129,7 @@ def test_every_strategy_is_offered():
         lambda s: plan.marginal([["sex"], ["disease"]], strategy=s),
         lambda s: plan.workload([[1, -1]], "sex", strategy=s),
         lambda s: plan.sum("age", strategy=s),
+        lambda s: plan.sum("age", clip="auto", strategy=s),
         lambda s: plan.var("age", strategy=s),
         lambda s: plan.describe("age", strategy=s),
         lambda s: plan.kmeans(["age", "income"], 2, strategy=s),

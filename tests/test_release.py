@@ -44,7 +44,7 @@ def test_the_receipt_is_flat_json_and_complete():
     assert wanted <= set(receipt)
     assert receipt["epsilon"] == receipt["spent"] == "1/10"
     assert receipt["remaining"] == "9/10"
-    assert receipt["noise"] == "discrete Laplace"
+    assert receipt["noise"] == "transport (odds of exp(-edges / scale))"
     assert receipt["unit"] == "row-level"
     assert receipt["hash"] == df.blowfish.ledger.entries["hash"].iloc[-1]
     assert df.blowfish.ledger.verify(receipt)

@@ -22,6 +22,7 @@ from typing import Any
 from pandas_blowfish.errors import BlowfishError, ReceiptError
 from pandas_blowfish.markup import decimal, digits, show_call, span_words
 
+MAX_CLIQUE = 256  # cells whose noise sums to 0, as in plan/joint_noise/
 MAX_SCALE = 2**50  # of noise that can be drawn, as in kernel/noise.py
 MAX_DIGITS = 4_000  # of a fraction, as long as Python prints
 MAX_ITEMS = 2_000_000  # in all lists of a receipt together
@@ -36,6 +37,10 @@ SPANS = {
     "ns": 1.0,
 }  # in nanoseconds
 OWN_UNITS = ("sensitivity_in_units", "scale_in_units")  # of sums, by column
+MOST_TOGETHER = 240  # totals that draw their noise together, as in plan/totals/sum_boxes.py
+_OWN, _REACHES = (
+    re.compile(text, re.ASCII) for text in (r"\d{1,3} [1-9]\d{0,15}", r"[1-9]\d{0,15}\*[1-9]\d{0,2}")
+)
 _FRACTION = re.compile(r"-?\d+(/\d+)?|-?\d+\.\d+", re.ASCII)
 
 
@@ -117,6 +122,19 @@ def _scale(value: Any) -> bool:
     return found is not None and 0 <= found <= MAX_SCALE
 
 
+def _reaches(value: Any) -> bool:
+    """Return whether a text is of noise drawn together: reaches of rows, and how many rows have each."""
+    parts = value.split(" ") if isinstance(value, str) and len(value) <= MAX_DIGITS else []
+    if not parts or not all(map(_REACHES.fullmatch, parts)):
+        return False
+    return sum(int(part.split("*")[1]) for part in parts) <= MOST_TOGETHER
+
+
+def _box(value: Any) -> bool:
+    """Return whether a text is the number of a draw and the reach of a row in it."""
+    return isinstance(value, str) and _OWN.fullmatch(value) is not None
+
+
 def _positive(value: Any) -> bool:
     found = fraction_of(value)
     return found is not None and found > 0
@@ -164,8 +182,12 @@ def _covariance(value: Any) -> bool:
     return (
         named
         and _list(_scale)(value.get("scales"))
-        and value.get("of") in ("cells", "runs", "tree", "effects")
+        and value.get("of") in ("cells", "runs", "tree", "rows", "transport", "effects")
     )
+
+
+def _clique_sizes(value: Any) -> bool:
+    return _list(_whole)(value) and all(2 <= each <= MAX_CLIQUE for each in value)
 
 
 def _synopsis(value: Any) -> bool:
@@ -180,6 +202,8 @@ def _integer(value: Any) -> bool:
 def _moments(value: Any) -> bool:
     named = isinstance(value, Mapping) and all(map(_text, value))
     parts = named and _list(_scale)(value.get("scales")) and _list(_positive)(value.get("units"))
+    parts = parts and _list(_box, blank=True)(value.get("boxes", []))
+    parts = parts and _list(_reaches)(value.get("box_reaches", []))
     return parts and _texts(value.get("totals")) and _whole(value.get("ddof")) and _whole(value.get("levels"))
 
 
@@ -236,7 +260,9 @@ ABOUT_THE_RELEASE = ("weaker_guarantee", "weaker_release", "values_are")  # rena
 TECHNICAL = (
     *(new for new in OLD_NAMES.values() if new not in ABOUT_THE_RELEASE),
     *("count_scales", "noise_terms", "covariance", "cell_bounds", "gap", "candidates", "group_bins"),
+    *("box_reaches", "column_boxes", "count_boxes", "clique_sizes", "drawn_together"),
     *("layout", "table_answers", "share_levels", "share_totals", "synopsis", "moments", "members", "sources"),
+    *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
 OF_LOGARITHMS = {  # verbs of version 0.1 for values that are no plain sums and means: what was asked
     ("sum", "logarithms"): "logsum",
@@ -255,7 +281,7 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("verb", "query", "dataset", "policy", "strategy", "noise", "proof"), (_text, "text")),
     **dict.fromkeys(("unit", "outside", "price_rule", "name", "version", "time", "hash"), (_text, "text")),
     **dict.fromkeys(
-        ("values_are", "weaker_release", "checked", "accuracy", "chosen", "left_out"), (_text, "text")
+        ("values_are", "weaker_release", "checked", "accuracy", "chosen", "left_out", "clip"), (_text, "text")
     ),
     **dict.fromkeys(("scale", "smallest_scale"), (_scale, "a fraction from 0 to 2^50, as text")),
     **dict.fromkeys(("sensitivity", "epsilon", "spent", "remaining"), (_exact, "a fraction, as text")),
@@ -274,13 +300,19 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("column_scales", "count_scales"), (_list(_scale, blank=True), "scales from 0 to 2^50, as text")
     ),
+    "box_reaches": (_list(_reaches), "reaches of rows that draw together"),
+    **dict.fromkeys(("column_boxes", "count_boxes"), (_list(_box, blank=True), "numbers and reaches")),
     **dict.fromkeys(
         ("column_origins", "column_rounding", "smallest_weights"), (_list(_exact), "fractions, as text")
     ),
+    **dict.fromkeys(("clip_low", "clip_high"), (_list(_exact, blank=True), "fractions, as text")),
+    **dict.fromkeys(("outside_share", "outside_std"), (_list(_size), "numbers of at least 0")),
     "column_units": (_either(_list(_positive), _list(_number)), "positive numbers"),
     "post": (_either(_flag, _text), "true or false"),
     "noise_terms": (_text, "text"),
     "covariance": (_covariance, "a record of scales and runs"),
+    "clique_sizes": (_clique_sizes, "whole numbers from 2 to 256"),
+    "drawn_together": (_flag, "true or false"),
     "labelled_by_column": (_flag, "true or false"),
     **dict.fromkeys(("sensitivity_in_units", "scale_in_units"), (_texts, "texts by column")),
     "public_counts": (_counts, "whole numbers by label"),
@@ -296,7 +328,8 @@ FORM: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 PER_COLUMN = (
     *("column_units", "column_origins", "column_scales", "count_scales", "column_rounding"),
-    *("smallest_value", "largest_value", "smallest_weights"),
+    *("smallest_value", "largest_value", "smallest_weights", "column_boxes", "count_boxes"),
+    *("clip_low", "clip_high", "outside_share", "outside_std"),
 )
 
 

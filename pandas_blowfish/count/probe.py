@@ -87,6 +87,8 @@ def _special_cells(step: Round, domain: Domain) -> dict[str, Ints]:
     found: dict[str, list[Ints]] = {name: [] for name in domain.columns}
     for each in step.tallies:
         tally = each.tally if isinstance(each, Total) else each
+        for weighed in each.factors if isinstance(each, Total) else ():
+            found[weighed.attribute.name].append(weighed.clipped_cells)
         for binning, classes in zip(tally.binnings, tally.sieve.classes, strict=True):
             found[binning.attribute.name].append(np.flatnonzero(np.diff(classes)))
             if binning.labels is not None and len(binning.labels) > 1:

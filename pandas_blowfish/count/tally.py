@@ -16,7 +16,6 @@ from pandas_blowfish.count.codes import CellCounts, Codes, Columns, join_codes
 from pandas_blowfish.count.fingerprint import chunks
 from pandas_blowfish.count.groups import group_cells
 from pandas_blowfish.count.place import OUTSIDE, missing_code
-from pandas_blowfish.count.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Pieces, merge
 from pandas_blowfish.count.seal import Frame
 from pandas_blowfish.count.units import hash_units
@@ -29,6 +28,7 @@ from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.plan.tally import tally as counts_of
 from pandas_blowfish.policy.attribute import Attribute, Values, suggest
 from pandas_blowfish.policy.domain import Domain
+from pandas_blowfish.progress import show_progress
 
 CHUNK = 1 << 16
 FEW, JOINT = 1 << 24, 1 << 16  # cells that are counted one by one: of one column, and of several together

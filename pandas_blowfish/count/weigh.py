@@ -114,10 +114,13 @@ def weigh(lattice: Lattice, codes: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     kept = (codes >= 0) & (codes < attribute.cells)
     cells = codes if kept.all() else np.where(kept, codes, 0)
     if lattice.table is not None:
-        return np.array(lattice.table, dtype=np.int64)[cells], kept
+        table = np.array(lattice.table, dtype=np.int64)
+        return (table if lattice.clip is None else np.clip(table, *lattice.clip))[cells], kept
     weights = lattice.each * cells + lattice.first
     if lattice.last is not None and lattice.last != lattice.first + lattice.each * (attribute.cells - 1):
         weights[cells == attribute.cells - 1] = lattice.last
+    if lattice.clip is not None:
+        return np.clip(weights, *lattice.clip), kept
     return np.clip(weights, -LIMIT, LIMIT) if lattice.largest > LIMIT else weights, kept
 
 

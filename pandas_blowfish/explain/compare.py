@@ -45,9 +45,9 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
         >>> dp = bf.Policy(near.domain)
         >>> table = compare({"near": near, "dp": dp}, lambda plan: plan.cumhist("age"), epsilon=(0.1, 1))
         >>> table.loc[("near", 0.1), "strategy"], table.loc[("dp", 0.1), "strategy"]
-        ('ordered_hierarchical', 'hierarchical')
+        ('transport', 'optimised')
         >>> round(float(table.loc[("dp", 0.1), "times_best"]), 1)
-        2.0
+        2.9
     """
     planners, questions = _planners(policies), _questions(ask)
     spends = None if epsilon is None else _epsilons(epsilon)

@@ -24,11 +24,14 @@ from pandas_blowfish.errors import UnsoundPlanError
 from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.facts.fact import rows_follow
 from pandas_blowfish.facts.move_bound import KNOWN, UNTOUCHED, bound_moves
+from pandas_blowfish.kernel.joint_noise import require_joint
+from pandas_blowfish.kernel.nearest import place_ranges, require_places
+from pandas_blowfish.plan.joint_noise import APART, CLIQUE
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.price import SEVERAL
-from pandas_blowfish.plan.protocol import SELECT, OwnNoise, Round
+from pandas_blowfish.plan.protocol import LAPLACE, PLACES, SELECT, OwnNoise, Round
 from pandas_blowfish.plan.scales import Scales
-from pandas_blowfish.plan.tally import People
+from pandas_blowfish.plan.tally import People, Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.edges import Edges, Listing, closure_of, edges_of
@@ -103,7 +106,8 @@ class Check:
             Requires: the policy; `bound_moves` (its own note).
             Ensures:  no edge that was tried loses more than is left; with `EVERY` no edge does. What is
                       counted agrees with what was tried on all cells drawn.
-            Because:  the loss of an edge is the sum over rows of the change over the scale (PROOFS.md), in
+            Because:  the loss of an edge is the sum over rows of the change over the scale, and of rows that
+                      draw noise together of the norm of their changes over its scale (PROOFS.md, `Joint`), in
                       fractions wherever floats cannot decide; edges are read off the policy's words, columns
                       are compared with what the counter makes of records in those cells.
             Checked:  tests/kernel/test_check.py::test_agrees_with_the_oracle,
@@ -115,6 +119,7 @@ class Check:
         random = random or np.random.default_rng(secrets.randbits(128))
         if not left and step.scales.noisy:
             raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
+        _require_joint(step)
         if any(isinstance(each, People) for each in step.tallies):
             known[key] = self._people_lost(step, left, random)
         else:
@@ -138,6 +143,7 @@ class Check:
         policy, (people, *more) = self.policy, step.tallies
         assert isinstance(people, People)
         tied = self.times != policy.max_rows or policy.aggregates or policy.chain is not None
+        tied = bool(tied or step.scales.joint)
         if more or len(step.scales) != people.size or tied or self.part.sides or not step.own_noise:
             raise UnsoundPlanError("people are counted by themselves, and charged to everyone")
         start, end, cells = self._draw_probes(step, PROBES, random)
@@ -188,7 +194,7 @@ class Check:
     def _small(self, step: Round) -> bool:
         """Return whether all columns of the matrix can be listed in full; the noise of a mesh has its own."""
         cells = len(self.edges.listed.cells)
-        sums = step.own_noise and step.mechanism != SELECT
+        sums = step.own_noise and step.mechanism not in (SELECT, PLACES)
         return sums and len(step.scales) * max(cells, self.edges.count or 0) <= SMALL
 
     def _hidden(self, step: Any, secret: Aggregate, left: Fraction) -> Fraction:
@@ -221,6 +227,9 @@ class Check:
         values = step.apply(count_cells(probe(self.domain, cells), step.tallies, clip=False))
         if not np.array_equal(values, np.asarray(columns.sum(axis=1)).ravel()):
             raise UnsoundPlanError("what would be counted is not what was checked")
+        if step.mechanism == PLACES:
+            require_places(step)
+            place_ranges(step, cells, cells)  # which refuses weights below 0
         self._compare_changes(step, start.take(slice(many)), end.take(slice(many)))
 
     def _compare_changes(self, step: Round, start: Cells, end: Cells) -> None:
@@ -259,10 +268,36 @@ class _Worst:
 
 @dataclass(frozen=True, eq=False)
 class _Changes:
-    """How much each edge changes the rows of each kind of noise together: edges x kinds, and the kinds."""
+    """How much each edge changes the rows of each kind of noise together: edges x kinds, and the kinds.
+
+    In L1, or in the norm of rows that draw together: `APART` where no such noise makes up for the change.
+    """
 
     table: NDArray[Any]
     kinds: Ints
+
+
+def _require_joint(step: Round) -> None:
+    """Raise where noise that rows draw together is not what is checked: of each kind all its rows, counts.
+
+    Proof note:
+        Requires: nothing.
+        Ensures:  `_dense` and `_sparse` measure changes in the norms whose noise `add_noise` draws.
+        Because:  it draws that of `scales`, which is that of `loss_scales`; clamped counts change by as much
+                  as counts do, since no table has 2^61 rows (sums might not, and a clique must add up to 0).
+        Checked:  tests/kernel/test_check_joint.py::test_finds_lies_about_joint_noise
+    """
+    scales, measured = step.scales, step.loss_scales
+    if not scales.joint and not measured.joint:
+        return
+    same = measured is scales or (measured == scales and np.array_equal(measured.codes, scales.codes))
+    same = same and scales.values == measured.values and scales.joint.keys() == measured.joint.keys()
+    if not (same and step.own_noise and step.mechanism == LAPLACE):
+        raise UnsoundPlanError("noise that query rows draw together is none that was checked")
+    require_joint(scales)
+    cliques = any(block.kind == CLIQUE for each in scales.joint.values() for block in each.blocks)
+    if cliques and any(not isinstance(each, Tally) for each in step.tallies):
+        raise UnsoundPlanError("noise that sums to 0 is for counts of rows alone")
 
 
 def _dense(step: Round, listed: Listing) -> _Changes:
@@ -276,6 +311,10 @@ def _dense(step: Round, listed: Listing) -> _Changes:
     dtype = object if int(most) * max(full.shape[1], 1) >= 2**62 else np.int64
     table = np.zeros((len(listed.start), len(kinds)), dtype=dtype)
     for number, kind in enumerate(kinds.tolist()):
+        if joint := step.loss_scales.joint.get(kind):
+            own, joint = full[:, joint.rows].astype(dtype), joint.renumber(_ranks(joint.rows))
+            table[:, number] = joint.measure(own.take(listed.end, axis=0) - own.take(listed.start, axis=0))
+            continue
         own = full if len(kinds) == 1 else np.ascontiguousarray(full[:, codes == kind])
         change = own.take(listed.end, axis=0) - own.take(listed.start, axis=0)
         table[:, number] = np.abs(change).sum(axis=1, dtype=dtype)
@@ -284,16 +323,26 @@ def _dense(step: Round, listed: Listing) -> _Changes:
 
 def _sparse(step: Round, start: Cells, end: Cells) -> _Changes:
     """Return what edges change, from the few entries of each."""
+    if step.mechanism == PLACES:
+        return _Changes(place_ranges(step, start, end)[:, None], np.array([_least(step.loss_scales)]))
     changes = step.changes(start, end).tocsc()
     edge = np.repeat(np.arange(changes.shape[1]), np.diff(changes.indptr))
     if step.mechanism == SELECT:
         return _ranges(step, changes, edge)
-    changes = abs(changes)
     kinds, own = np.unique(step.loss_scales.codes[changes.indices], return_inverse=True)
-    dtype = np.int64 if changes.data.max(initial=0) < 2**40 else object
-    table = np.zeros((changes.shape[1], len(kinds)), dtype=dtype)
-    np.add.at(table, (edge, own.reshape(-1)), changes.data.astype(dtype))
+    amounts = changes.data.astype(np.int64 if np.abs(changes.data).max(initial=0) < 2**40 else object)
+    table = np.zeros((changes.shape[1], len(kinds)), dtype=amounts.dtype)
+    np.add.at(table, (edge, own.reshape(-1)), np.abs(amounts))
+    for kind, norms in step.loss_scales.joint_norms(changes.indices, edge, amounts, changes.shape[1]):
+        table[:, kinds == kind] = norms[:, None]
     return _Changes(table, kinds)
+
+
+def _ranks(rows: Ints) -> Ints:
+    """Return for each query row its place in a list, up to the largest."""
+    ranks = np.zeros(int(rows.max()) + 1, dtype=np.int64)
+    ranks[rows] = np.arange(len(rows))
+    return ranks
 
 
 def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:
@@ -314,8 +363,12 @@ def _ranges(step: Round, changes: Any, edge: Ints) -> _Changes:
     np.maximum.at(high, own, changes.data)
     table = np.zeros((changes.shape[1], 1), dtype=np.int64)
     np.add.at(table[:, 0], keys // len(sizes), high - low)
-    least = min(set(step.loss_scales.codes.tolist()), key=step.loss_scales.values.__getitem__)
-    return _Changes(table, np.array([least]))
+    return _Changes(table, np.array([_least(step.loss_scales)]))
+
+
+def _least(scales: Scales) -> int:
+    """Return the number of the least scale that some query row has."""
+    return int(min(set(scales.codes.tolist()), key=scales.values.__getitem__))
 
 
 def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Worst:
@@ -328,6 +381,7 @@ def _worst(scales: Scales, changes: _Changes, start: Cells, end: Cells) -> _Wors
     shares = changes.table.astype(np.float64) @ noisy
     exact = [number for number, scale in enumerate(values) if not scale]
     shares[(changes.table[:, exact] != 0).any(axis=1)] = math.inf
+    shares[(changes.table == APART).any(axis=1)] = math.inf
     order = np.argpartition(-shares, min(BEST, len(shares) - 1))[:BEST]
     top = int(np.argmax(shares))
     if not shares[top]:

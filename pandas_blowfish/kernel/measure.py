@@ -32,9 +32,11 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.kernel.buckets import check_buckets, draw_buckets
 from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.kernel.choices import draw_choices
+from pandas_blowfish.kernel.joint_noise import draw_together, require_joint
+from pandas_blowfish.kernel.nearest import place_scales, score_places
 from pandas_blowfish.kernel.noise import check_scale, discrete_laplace, is_replaying, noise_law
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import BUCKETS, LAWS, SELECT, Round
+from pandas_blowfish.plan.protocol import BUCKETS, PLACES, SELECT, Round, law_of
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain
@@ -92,7 +94,7 @@ def measure(
     check = Check.of(policy_of(dataset), plan, dataset.binding["rows"])
     lost = check.require(_first_round(plan), plan.cost)
     later = closure(plan)
-    law = noise_law(LAWS[plan.measurement.mechanism])
+    law = noise_law(law_of(plan.measurement))
     body = {**facts, "noise": law, "checked": check.text, "closure": later.loss}
     body |= {"unknown": later.why} if later.loss is None else {}
     clip, unit = dataset.binding["outside"] == "clip", dataset.binding["unit"]
@@ -181,6 +183,7 @@ def require_drawable(plan: Plan) -> None:
     """Refuse a plan whose noise is too large to be drawn exactly."""
     for scale in plan.measurement.drawn_scales:
         check_scale(scale)
+    require_joint(plan.measurement.scales)
     if plan.measurement.mechanism == BUCKETS:
         check_buckets(plan.measurement)
 
@@ -242,9 +245,13 @@ def _measure_rounds(
 
 
 def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
-    """Return the query rows with noise, of their own, of a mesh or of buckets; of a choice its largest."""
+    """Return the query rows with noise, of their own, of a mesh or of buckets; of a choice its place."""
     if step.mechanism == BUCKETS:
         return draw_buckets(step, exact)
+    if step.mechanism == PLACES:
+        each = np.repeat(step.choices, step.targets.parts)
+        scores, noise = score_places(step.choices, exact, step.targets), _noise(place_scales(step), charge)
+        return draw_choices(each, scores, noise, noisy=step.scales.noisy)
     noise = _noise(step.scales, charge)
     if step.mechanism == SELECT:
         return draw_choices(step.choices, exact, noise, noisy=step.scales.noisy)
@@ -252,12 +259,15 @@ def add_noise(step: Round, exact: Ints, charge: Fraction) -> Ints:
 
 
 def _noise(scales: Scales, charge: Fraction) -> Ints:
-    """Return noise of each scale given; under a charge of 0 there is none to draw."""
+    """Return noise of each kind, rows together where they draw so; under a charge of 0 there is none."""
     values = np.zeros(len(scales), dtype=np.int64)
     for code, scale in enumerate(scales.values):
         rows = np.flatnonzero(scales.codes == code)
         if scale > 0 and len(rows):
             if not charge:
                 raise UnsoundPlanError("noise would be drawn, and nothing is charged for it")
-            values[rows] = discrete_laplace(scale, len(rows))
+            if together := scales.joint.get(code):
+                values[together.rows] = draw_together(together, scale)
+            else:
+                values[rows] = discrete_laplace(scale, len(rows))
     return values

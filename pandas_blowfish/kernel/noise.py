@@ -64,9 +64,9 @@ def discrete_laplace(scale: Fraction | int | Sequence[Fraction], size: int | Non
     """
     if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0):
         raise ArgumentError("size", "is not a whole number of samples", allowed="an integer >= 0")
-    source = _replayed.get() or _SystemSource()
+    words = open_source()
     if not isinstance(scale, Iterable):
-        return _draw(check_scale(scale), 1 if size is None else int(size), source)
+        return _draw(check_scale(scale), 1 if size is None else int(size), words)
     positions: dict[Fraction, list[int]] = {}
     for position, one in enumerate(scale):
         positions.setdefault(check_scale(one), []).append(position)
@@ -75,17 +75,22 @@ def discrete_laplace(scale: Fraction | int | Sequence[Fraction], size: int | Non
         raise ArgumentError("size", f"{size} does not match {total} scales", allowed=f"{total}, or none")
     noise = np.zeros(total, dtype=np.int64)
     for one, where in positions.items():
-        noise[where] = _draw(one, len(where), source)
+        noise[where] = _draw(one, len(where), words)
     return noise
 
 
 def uniform_below(bounds: Integers) -> Integers:
     """Draw independent integers, each uniform from 0 up to its own bound, which is left out."""
-    source, drawn = _replayed.get() or _SystemSource(), np.zeros(len(bounds), dtype=np.int64)
+    words, drawn = open_source(), np.zeros(len(bounds), dtype=np.int64)
     for bound in sorted(set(bounds[bounds > 1].tolist())):
         where = np.flatnonzero(bounds == bound)
-        drawn[where] = source.below(bound, where.size).astype(np.int64)
+        drawn[where] = words.below(bound, where.size).astype(np.int64)
     return drawn
+
+
+def open_source() -> WordSource:
+    """Return where random words come from: the operating system, but for a replay."""
+    return _replayed.get() or _SystemSource()
 
 
 def check_scale(scale: Fraction | int) -> Fraction:
@@ -120,7 +125,7 @@ def replay(seed: int) -> Iterator[None]:
         _replayed.reset(token)
 
 
-class _Source:
+class WordSource:
     """Random words out of an AES-256-CTR keystream."""
 
     def __init__(self, key: bytes, nonce: bytes) -> None:
@@ -151,7 +156,7 @@ class _Source:
         return drawn
 
 
-class _SystemSource(_Source):
+class _SystemSource(WordSource):
     """The secure source: keyed by the operating system, keyed anew in a forked process."""
 
     def __init__(self) -> None:
@@ -165,7 +170,7 @@ class _SystemSource(_Source):
         return super().octets(count)
 
 
-class _ReplaySource(_Source):
+class _ReplaySource(WordSource):
     """INSECURE, for tests: one stream that anyone who knows the seed can repeat."""
 
     def __init__(self, seed: int) -> None:
@@ -205,7 +210,7 @@ def _codes(cells: NDArray[np.intp], count: int, width: int) -> Integers:
     return ((cells.astype(np.int64) - negative * (count + 1)) << width) ^ -negative
 
 
-def _draw(scale: Fraction, size: int, source: _Source) -> Integers:
+def _draw(scale: Fraction, size: int, source: WordSource) -> Integers:
     """Draw `size` samples; time and use of randomness say nothing about any single one of them."""
     if not scale or not size:
         return np.zeros(size, dtype=np.int64)
@@ -220,7 +225,7 @@ def _draw(scale: Fraction, size: int, source: _Source) -> Integers:
     return noise if size == noise.size else noise[:size].copy()
 
 
-def _fill(law: _Law, codes: Integers, source: _Source) -> None:
+def _fill(law: _Law, codes: Integers, source: WordSource) -> None:
     """Overwrite `codes` with independent codes of (sign, high)."""
     words = source.words(16, codes.size)
     np.take(law.guide, words, out=codes, mode="clip")
@@ -228,7 +233,7 @@ def _fill(law: _Law, codes: Integers, source: _Source) -> None:
     codes[unsure] = _settle(law, words[unsure], source)
 
 
-def _settle(law: _Law, words: NDArray[np.uint16], source: _Source) -> Integers:
+def _settle(law: _Law, words: NDArray[np.uint16], source: WordSource) -> Integers:
     """Return the codes of uniform reals that begin with these 16 bits, by revealing more of their bits.
 
     Proof note:
@@ -252,7 +257,7 @@ def _settle(law: _Law, words: NDArray[np.uint16], source: _Source) -> Integers:
     return codes
 
 
-def _break_tie(law: _Law, revealed: int, source: _Source) -> int:
+def _break_tie(law: _Law, revealed: int, source: WordSource) -> int:
     """Return the cell of a uniform real whose first 64 bits are those of one limit or several."""
     bits = 64
     while True:
@@ -263,7 +268,7 @@ def _break_tie(law: _Law, revealed: int, source: _Source) -> int:
             return cell
 
 
-def _low(law: _Law, size: int, source: _Source) -> Integers:
+def _low(law: _Law, size: int, source: WordSource) -> Integers:
     """Draw `size` low digits with P(low) proportional to exp(-low * rate) on `width` bits.
 
     Proof note:

@@ -11,7 +11,7 @@ MAX_NUMBERS = 200  # of a matrix that is spelt out; a larger one is named by its
 REST = (
     *("functions", "percentiles"),
     *("bins", "bounds", "q", "interpolation", "order", "k", "scale", "ddof", "rows", "units", "strategy"),
-    *("prior", "alpha", "scenario"),
+    *("prior", "alpha", "scenario", "clip"),
     "dropna",
 )
 DIGEST = re.compile(

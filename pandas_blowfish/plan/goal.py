@@ -188,7 +188,10 @@ def _known(plan: Plan, goal: Goal) -> None:
     """Refuse a goal about an error that nobody knows before the release."""
     if not math.isnan(goal.value(plan)):
         return
-    if plan.query["verb"] in ("mean", "geomean"):
+    if plan.query.get("clip") == "auto":
+        problem = "the error of values clipped to bounds that are found first depends on the rows"
+        fix = "state bounds, clip=(low, high), or leave clip= out."
+    elif plan.query["verb"] in ("mean", "geomean"):
         problem = "the error of these means depends on how many rows there are"
         fix = "plan with rows= where all rows are averaged, or ask for the sum."
     else:

@@ -35,6 +35,7 @@ class Lattice:
         each: How much more each further cell weighs.
         last: The weight of the last cell, which bounds may cut; None without bounds.
         table: The weights of listed values; None where cells are even.
+        clip: The least and the greatest weight that a value is added up by: values beyond count as that.
     """
 
     attribute: Attribute
@@ -44,13 +45,17 @@ class Lattice:
     each: int
     last: int | None
     table: tuple[int, ...] | None = None
+    clip: tuple[int, int] | None = None
 
     @cached_property
     def ends(self) -> tuple[int, int] | None:
         """Return the least and the greatest weight; None without bounds."""
-        if self.table is not None:
-            return min(self.table), max(self.table)
-        return None if self.last is None else (self.first, self.last)
+        if self.table is None and self.last is None:
+            return None
+        low, high = (min(self.table), max(self.table)) if self.table else (self.first, self.last or 0)
+        if self.clip is None:
+            return low, high
+        return min(max(low, self.clip[0]), self.clip[1]), min(max(high, self.clip[0]), self.clip[1])
 
     @property
     def largest(self) -> int:
@@ -63,6 +68,13 @@ class Lattice:
         """Return the greatest weight less the least."""
         assert self.ends is not None
         return self.ends[1] - self.ends[0]
+
+    @property
+    def clipped_cells(self) -> Ints:
+        """Return the cells of even ones next to which clipping begins; nothing where it does not."""
+        if self.clip is None or self.table is not None or not self.each:
+            return np.empty(0, dtype=np.int64)
+        return np.array([(end - self.first) // self.each for end in self.clip], dtype=np.int64)
 
     def weights(self) -> Ints:
         """Return the weight of every cell, the missing one (last) included."""
@@ -83,7 +95,7 @@ class Lattice:
         else:
             assert self.last is not None
             weights = np.where(number == self.attribute.cells - 1, self.last, self.first + self.each * number)
-        return np.where(valued, np.clip(weights, -LIMIT, LIMIT), 0)
+        return np.where(valued, np.clip(weights, *(self.clip or (-LIMIT, LIMIT))), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +209,35 @@ def lattice(attribute: Attribute, centre: tuple[int, int] | None = None, limit: 
     first, last = _near((low - middle) / unit), _near((high - middle) / unit)
     each = int(attribute.step / unit) if attribute.cells > 2 else last - first
     return Lattice(attribute, unit, middle, first, each, last)
+
+
+def clip_lattice(
+    found: Lattice, low: Fraction, high: Fraction, centre: tuple[Fraction, Fraction] | None = None
+) -> Lattice:
+    """Return a bounded column's weights with values beyond low and high counting as these.
+
+    Args:
+        found: The weights of all values.
+        low: What lower values count as; moved to the lattice.
+        high: What higher values count as.
+        centre: The origin is put midway between these; None leaves it.
+
+    Examples:
+        >>> from pandas_blowfish.policy.domain import integers
+        >>> ages = lattice(integers("age", 0, 99, 20))
+        >>> clip_lattice(ages, Fraction(0), Fraction(40)).weights().tolist()
+        [19, 59, 80, 80, 80]
+    """
+    ends = [_near((end - found.origin) / found.unit) for end in (low, high)]
+    middle = _near((centre[0] + centre[1] - 2 * found.origin) / (2 * found.unit)) if centre else 0
+    return replace(
+        found,
+        origin=found.origin + found.unit * middle,
+        first=found.first - middle,
+        last=None if found.last is None else found.last - middle,
+        table=None if found.table is None else tuple(weight - middle for weight in found.table),
+        clip=(max(ends[0] - middle, -LIMIT), min(ends[1] - middle, LIMIT)),
+    )
 
 
 def ones(attribute: Attribute) -> Lattice:

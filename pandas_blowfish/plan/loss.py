@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.joint_noise import APART, BOX, CLIQUE
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.policy.graph.records import RecordGraph
 
@@ -31,6 +32,8 @@ class Loss:
 
 def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
     """Return max over edges (x, y) of sum_j |A[j,x] - A[j,y]| / b_j, exactly.
+
+    Of query rows that draw their noise together it is the norm of their changes over its scale.
 
     Args:
         matrix: A, an integer sparse matrix, query rows x cells.
@@ -49,14 +52,20 @@ def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
     by_cell, listed = matrix.tocsc(), list(scales)
     if int(edges.max()) >= by_cell.shape[1]:  # "absent" is a column of zeros
         by_cell = hstack([by_cell, csc_array((by_cell.shape[0], 1), dtype=np.int64)], format="csc")
-    distinct = sorted(set(listed))
-    group = np.array([distinct.index(scale) for scale in listed])
+    joint = scales.joint if isinstance(scales, Scales) else {}
+    group, distinct = _kinds(scales, listed)
     changes = np.zeros((len(edges), len(distinct)), dtype=np.int64)
     for first in range(0, len(edges), 200_000):
         part = edges[first : first + 200_000]
-        moved = abs(by_cell[:, part[:, 0]] - by_cell[:, part[:, 1]]).tocsr()
+        moved = (by_cell[:, part[:, 0]] - by_cell[:, part[:, 1]]).tocsr()
         for number in range(len(distinct)):
-            changes[first : first + len(part), number] = moved[np.flatnonzero(group == number)].sum(axis=0)
+            own = abs(moved[np.flatnonzero(group == number)]).sum(axis=0)
+            changes[first : first + len(part), number] = own
+        if isinstance(scales, Scales) and joint:
+            entries, first_joint = moved.tocoo(), len(distinct) - len(joint)
+            found = scales.joint_norms(entries.row, entries.col, entries.data, len(part))
+            for number, (_, norms) in enumerate(found, start=first_joint):
+                changes[first : first + len(part), number] = norms
     patterns, places = np.unique(changes, axis=0, return_index=True)
     losses = [_loss(pattern.tolist(), distinct) for pattern in patterns]
     worst = max(range(len(losses)), key=losses.__getitem__)
@@ -64,10 +73,21 @@ def edge_loss(matrix: Any, scales: Sequence[Fraction], edges: Ints) -> Loss:
     return Loss(losses[worst], (int(a), int(b)))
 
 
+def _kinds(scales: Sequence[Fraction], listed: list[Fraction]) -> tuple[Ints, list[Fraction]]:
+    """Return the number of each row's kind of noise, and the scale of each kind: those in norms come last."""
+    joint = scales.joint if isinstance(scales, Scales) else {}
+    together = np.zeros(len(listed), dtype=bool)
+    for each in joint.values():
+        together[each.rows] = True
+    alone = sorted({scale for scale, own in zip(listed, together.tolist(), strict=True) if not own})
+    group = np.array([-1 if own else alone.index(scale) for scale, own in zip(listed, together, strict=True)])
+    return group, alone + [scales.values[code] for code in joint]  # type: ignore[attr-defined]
+
+
 def _loss(changes: Sequence[int], scales: Sequence[Fraction]) -> Fraction | float:
     total = Fraction(0)
     for change, scale in zip(changes, scales, strict=True):
-        if change and not scale:
+        if change == APART or (change and not scale):
             return math.inf
         total += Fraction(change) / scale if change else 0
     return total
@@ -136,14 +156,36 @@ class _Rows:
         weights = weights[self.scales.codes]
         if self._changes_exactly(np.flatnonzero(weights == 0)):
             return WorstCase(None, EXACT)
+        for each in self.scales.joint.values():
+            for block in each.blocks:
+                weights[block.rows] *= 0.5 if block.kind == CLIQUE else 0.0  # boxes are bounded by themselves
         centres = [np.zeros(len(weights)), self._middle()]
-        return WorstCase(min(self._around(centre, weights) for centre in centres))
+        return WorstCase(min(self._around(centre, weights) for centre in centres) + self._boxes())
+
+    def _boxes(self) -> Fraction:
+        """Return a bound on what boxes lose: each row changes by its range at most, over all cells."""
+        rows = self.by_cell.tocsr()
+        high, low = (
+            np.maximum(found.toarray().ravel(), 0) for found in (rows.max(axis=1), -rows.min(axis=1))
+        )
+        total = Fraction(0)
+        for code, each in self.scales.joint.items():
+            steps = [
+                -(-(int(high[row]) + int(low[row])) // reach)
+                for block in each.blocks
+                if block.kind == BOX
+                for row, reach in zip(block.rows.tolist(), block.reaches, strict=True)
+            ]
+            total += (
+                Fraction(max(steps, default=0)) / self.scales.values[code] if max(steps, default=0) else 0
+            )
+        return total
 
     def _changes_exactly(self, rows: Ints) -> bool:
         """Return whether an exact query row differs between two cells that a record may move between."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, vstack
 
-        exact = self.by_cell.tocsr()[rows].tocoo()
+        exact = vstack([self.by_cell.tocsr()[rows], self._sums()]).tocoo()
         if self.presence:
             return bool(exact.data.any())
         many = np.bincount(self.public)
@@ -151,9 +193,22 @@ class _Rows:
             (np.ones(len(self.public), dtype=np.int64), (np.arange(len(self.public)), self.public))
         )
         sums = (exact.tocsr() @ ones).tocoo()
-        whole = csr_array((sums.data, (sums.row, sums.col)), shape=(len(rows), len(many)))
+        whole = csr_array((sums.data, (sums.row, sums.col)), shape=(exact.shape[0], len(many)))
         of_public = self.public[exact.col]
         return bool((whole[exact.row, of_public] != exact.data * many[of_public]).any())
+
+    def _sums(self) -> Any:
+        """Return the sums of query rows whose noise sums to 0: they are as good as exact."""
+        from scipy.sparse import csr_array
+
+        blocks = [
+            block for each in self.scales.joint.values() for block in each.blocks if block.kind == CLIQUE
+        ]
+        entries = [np.zeros(0, dtype=np.int64), *(block.rows for block in blocks)]
+        rows, many = np.concatenate(entries), [len(block.rows) for block in blocks]
+        places = (np.repeat(np.arange(len(blocks)), many), rows)
+        shape = (len(blocks), self.by_cell.shape[0])
+        return csr_array((np.ones(len(rows), dtype=np.int64), places), shape=shape) @ self.by_cell
 
     def _middle(self) -> NDArray[np.float64]:
         """Return for each row its most usual value, if most cells have it; else 0."""

@@ -5,6 +5,7 @@ Never sees rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,10 +22,11 @@ from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.call_text import call_text
 from pandas_blowfish.plan.goal import epsilon_for
 from pandas_blowfish.plan.lattice import InUnits
+from pandas_blowfish.plan.linear.bound import MAX_BINS, QUICK
 from pandas_blowfish.plan.price import Price, describe_missing
-from pandas_blowfish.plan.protocol import Question, Strategy
+from pandas_blowfish.plan.protocol import Question, Strategy, law_of
 from pandas_blowfish.plan.query_rows import find_seen
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import Scales, variance
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.graph.part import EVERYONE, Part, Side, split_blocks
 from pandas_blowfish.policy.policy import Policy
@@ -32,6 +34,7 @@ from pandas_blowfish.policy.policy import Policy
 MOST_NAMED = 1_000  # components of a block that a part names; of more the whole block is looked at
 MAX_SHOWN = 8  # scales that a plan spells out
 MAX_DATED = 10_000  # ranges of dates of which some are spelt out
+NEARLY = 1.01  # times the best possible up to which it is called that
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
 MEANS = ("mean", "geomean")  # read off a noisy sum
 ANSWERS |= {"geomean": "per geometric mean, as a share of it"}
@@ -160,6 +163,35 @@ class Plan:
         return self.measurement.mse
 
     @cached_property
+    def bound(self) -> float:
+        """Return a mean squared error, over the same answers as `mse`, that no private method goes below.
+
+        However a method answers this question under the policy and epsilon, there are tables, of enough
+        rows, on which its mean squared error is at least this, but for as little as one likes: the best
+        possible lies between `bound` and `mse`. NaN where that is not known: for clusterings, selections,
+        quantiles and statistics, where an edge touches a public fact, and for more than 1,024 counts.
+
+        Examples:
+            >>> import pandas_blowfish as bf
+            >>> plan = bf.datasets.patients_policy().plan.hist("age", strategy="identity")
+            >>> round(plan.bound, 1), round(plan.mse, 1)
+            (3.5, 7.8)
+        """
+        return self._bound(MAX_BINS)
+
+    def _bound(self, most: int) -> float:
+        if not self.sensitivity:
+            return 0.0
+        price, policy = self.price, self.policy
+        beyond = policy.chain is not None or policy.aggregates or price.per_person or price.touched
+        stated = [fact.answer for fact in policy.facts if fact.answer is not None]
+        if beyond or "q" in self.query or not all(answer.all() for answer in stated):
+            return math.nan  # "q": read off what is counted; 0 rows: no table has enough
+        spread = policy.max_rows**2 * variance(1 / self.epsilon)  # all rows of a person may move alike
+        forced = self.asked[self.way].forced_error(price.policy, most)
+        return forced * spread / len(self.index)
+
+    @cached_property
     def candidates(self) -> pd.DataFrame:
         """Return every strategy that was considered, with its expected squared error, best first."""
         moved = self.price.moved
@@ -276,8 +308,9 @@ class Plan:
             "strategy": self.strategy,
             "costs": f"epsilon {markup.decimal(self.cost)}" if noisy else f"nothing: {self._why_free()}",
             "sensitivity": self._own("sensitivity") or markup.decimal(self.sensitivity),
-            "noise": f"discrete Laplace, {self._noise()}" if noisy else "none, the answer is exact",
+            "noise": f"{law_of(self.measurement)}, {self._noise()}" if noisy else "none, the answer is exact",
             "typical error": self._typical(),
+            **({"compared": words} if (words := self._compared()) else {}),
             "exact, costs nothing": self._free(),
             **self.measurement.notes(self.query, rows_public=self.policy.rows_public),
             **({"lattice": self._lattice()} if noisy and any(one.step != 1 for one in own) else {}),
@@ -335,6 +368,20 @@ class Plan:
         errors = [f"{f'{one.name} ' * (len(own) > 1)}+-{one.show(one.error)}" for one in own]
         text = ", ".join(errors) or f"+-{markup.digits(self.mse**0.5, 3)}"
         return f"{text} {each} (root mean squared, before shape constraints)"
+
+    def _compared(self) -> str:
+        """Return how far from the best possible the typical error may be; "" where that takes time."""
+        bound = self.bound if "bound" in self.__dict__ else self._quick_bound
+        if not bound > 0 or not np.isfinite(self.mse):
+            return ""
+        times = max(self.mse / bound, 1.0) ** 0.5
+        if times <= NEARLY:
+            return "the best possible, within 1%"
+        return f"at most {markup.digits(math.ceil(100 * times) / 100, 15)} times the best possible"
+
+    @cached_property
+    def _quick_bound(self) -> float:
+        return self._bound(QUICK)
 
     def _lattice(self) -> str:
         """Return in one line what the whole numbers of the matrix and of its scales are steps of."""

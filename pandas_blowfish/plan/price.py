@@ -19,7 +19,9 @@ from pandas_blowfish.facts.constraint_graph import ConstraintGraph, constraint_g
 from pandas_blowfish.facts.move_bound import KNOWN, MOST, UNTOUCHED, MoveBound, bound_moves
 from pandas_blowfish.facts.signature import signatures_of
 from pandas_blowfish.plan.given import Given
+from pandas_blowfish.plan.joint_noise import Joint, joint_variances
 from pandas_blowfish.plan.lattice import nearest
+from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.attribute import Attribute, Grid, Values
 from pandas_blowfish.policy.describe import value_at
@@ -252,11 +254,20 @@ def _better(plan: Plan, choice: dict[str, Any]) -> str:
         other = choose(policy, plan.asked, plan.epsilon, query=query, strategy=named, kind=type(plan))
         now, then = plan.mse**0.5, other.mse**0.5
         if math.isnan(now) or math.isnan(then):
-            times = plan.measurement.scales[0] / other.measurement.scales[0] if other.sensitivity else 0
-            return f"{float(times):,.3g} times less noise" if times >= WORTH else ""
+            own, less = (_first_error(one.scales) for one in (plan, other))
+            return f"{own / less:,.3g} times less noise" if less and own >= WORTH * less else ""
     except BlowfishError:
         return ""
     return f"+-{_digits(then)}" if now >= WORTH * then else ""
+
+
+def _first_error(scales: Scales) -> float:
+    """Return how far the noise of the first query row goes: its standard error, or about that."""
+    code = int(scales.codes[0])
+    if code not in scales.joint or not scales.joint[code].blocks:
+        return float(scales[0]) * 2**0.5
+    joint = Joint(scales.joint[code].blocks)
+    return float(joint_variances(joint, scales[0])[joint.rows == 0][0] ** 0.5)
 
 
 def _digits(error: float) -> str:

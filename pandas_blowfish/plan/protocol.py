@@ -7,6 +7,7 @@ outside a family asks which question or strategy it holds.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
 from pandas_blowfish.exact.arrays import Floats, Ints
+from pandas_blowfish.plan.joint_noise import law_text
 from pandas_blowfish.plan.lattice import InUnits, Total
 from pandas_blowfish.plan.loss import WorstCase, edge_loss, worst_pair
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.query_rows import every_column
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.scales import ESTIMATE, Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.cells import Cells
 from pandas_blowfish.policy.domain import Domain
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.given import Given
     from pandas_blowfish.plan.shape.solved import Solved
 
-LAPLACE, BUCKETS, SELECT = "laplace", "buckets", "select"  # how the kernel draws the noise of a round
-LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), SELECT: "one-sided geometric"}
-ONE, SUM, ESTIMATE = "one", "sum", "estimate"  # what an unshaped answer is off by
+LAPLACE, BUCKETS = "laplace", "buckets"  # how the kernel draws the noise of a round
+SELECT, PLACES = "select", "places"  # the same, where just the best candidate of each choice is released
+ONE_SIDED = "one-sided geometric"
+LAWS = {**dict.fromkeys((LAPLACE, BUCKETS), "discrete Laplace"), **dict.fromkeys((SELECT, PLACES), ONE_SIDED)}
 
 
 class Question(ABC):
@@ -72,6 +75,19 @@ class Question(ABC):
         """Return what public facts cost this question."""
         return price_of(policy, self.columns)
 
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the answers, whatever is measured; NaN where that is not known.
+
+        The expected squared errors of all answers add up to this, in units of the variance of noise at scale
+        1 / epsilon, or to more (`plan/linear/bound.py`).
+
+        Args:
+            policy: The promise.
+            most: How many counts are looked at; NaN where there are more.
+        """
+        del policy, most
+        return math.nan
+
     def stated_matrix(self) -> Any:
         """Return the queries as the caller wrote them, where they are a matrix; else None."""
         return None
@@ -89,6 +105,21 @@ class Question(ABC):
         """Return whether this asks for the sum or mean of one column over all rows, and for nothing else."""
         del column
         return False
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Which rank of each line of counts is chosen for, where just the place nearest to it is released.
+
+    Attributes:
+        shares: For each choice the wanted share of its rows, in parts of `whole`.
+        whole: What shares are parts of; scales are in as many parts of a row.
+        parts: How many equal parts each query row is cut into, each a candidate by itself.
+    """
+
+    shares: tuple[int, ...] = ()
+    whole: int = 1
+    parts: int = 1
 
 
 class Round(Protocol):
@@ -127,12 +158,25 @@ class Round(Protocol):
     def choices(self) -> Ints:
         """Return for each query row which choice it is a candidate of, where just the largest is released."""
 
+    @property
+    def targets(self) -> Targets:
+        """Return the rank of each choice, where places along lines are released."""
+
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows."""
 
     @property
     def loss_scales(self) -> Scales:
         """Return for each query row of `changes` how large a change loses 1; 0 where any loses all."""
+
+
+def law_of(step: Round) -> str:
+    """Return the law of the noise of a round in words, for plans and receipts."""
+    if not step.scales.joint:
+        return LAWS[step.mechanism]
+    codes, scales = np.unique(step.scales.codes).tolist(), step.scales
+    alone = any(scales.values[code] for code in codes if code not in scales.joint)
+    return law_text([scales.joint[code] for code in scales.joint if scales.values[code]], alone=alone)
 
 
 class OwnNoise:
@@ -145,6 +189,11 @@ class OwnNoise:
     def choices(self) -> Ints:
         """Return nothing: the query rows themselves are released, with noise."""
         return np.empty(0, dtype=np.int64)
+
+    @property
+    def targets(self) -> Targets:
+        """Return nothing: no places along lines are released."""
+        return Targets()
 
     def spread_noise(self, noise: Ints) -> Ints:
         """Return what the noise adds to the query rows: itself."""
@@ -259,6 +308,9 @@ class Strategy(Round, Protocol):
         """Return what an unshaped answer is off by: "one" noise, the "sum" of some of one scale, or neither.
 
         Neither is called an "estimate": a weighted sum of noises, of which just the variance is stated.
+        "cliques": one of some noises that sum to 0, of as many cells as the receipt states; "together": an
+        estimate from noises that are drawn together in other ways. Other noise is "log-concave" in sums of
+        counts, or "any": of that nothing but the variance is known.
         """
 
     @property

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, overload
+from itertools import islice
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
+from pandas_blowfish.plan.joint_noise import CLIQUE, NoiseNorm
 
 FARTHEST = Fraction(2**50)  # scale of noise that can be drawn, as in kernel/noise.py
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 SURE = 1 - Fraction(1, 10**12)  # a level above those that anybody asks for
+# what an unshaped answer is off by: one noise, several, an estimate's, or one of some that sum to 0
+ONE, SUM, ESTIMATE, CLIQUES = "one", "sum", "estimate", "cliques"
+TOGETHER = "together"  # an estimate from noises that several tables draw together
+CONCAVE, ANY = "log-concave", "any"  # not by sums of Laplace noises: all that is known of its law
+
+
+def derived_terms(terms: Any) -> str:
+    """Return what sums of answers are off by, from what these are."""
+    return str(terms) if terms in (CONCAVE, ANY) else ESTIMATE
+
+
+def conditioned_terms(terms: str) -> str:
+    """Return what answers are off by that were made to agree with public facts."""
+    return ANY if terms in (CONCAVE, ANY) else ESTIMATE
 
 
 def variance(scale: Fraction) -> float:
@@ -112,22 +129,22 @@ def reach(scale: Fraction, level: object) -> int:
     return t
 
 
-def divisor(count: Any, scale: Fraction, taken: int = 0) -> Floats:
+def divisor(count: Any, far: int, taken: int = 0) -> Floats:
     """Return noisy numbers of rows as numbers that a mean can be divided by; NaN where there surely are none.
 
     Args:
         count: The noisy numbers.
-        scale: Their noise's scale; 0 where they are exact.
+        far: What their noise surely stays within; 0 where they are exact.
         taken: How many rows are taken off before it divides.
 
     Examples:
-        >>> divisor([-3, 0, 5], Fraction(10)).tolist()
+        >>> divisor([-3, 0, 5], reach(Fraction(10), SURE)).tolist()
         [1.0, 1.0, 5.0]
-        >>> divisor([0, 5], Fraction(1, 100)).tolist()
+        >>> divisor([0, 5], 0).tolist()
         [nan, 5.0]
     """
     many = np.asarray(count, dtype=np.float64)
-    return np.where(many + reach(scale, SURE) > taken, np.maximum(many, taken + 1), np.nan)
+    return np.where(many + far > taken, np.maximum(many, taken + 1), np.nan)
 
 
 def reach_of_sum(scale: Fraction, many: int, level: Any) -> int | None:
@@ -212,13 +229,23 @@ def _tail(t: float) -> float:
 class Scales(Sequence[Fraction]):
     """A read-only sequence of fractions: `values[codes[i]]` for row i.
 
+    Query rows of a code in `joint` draw their noise together, in a norm whose scale theirs is; all others
+    have independent discrete Laplace noise. Who reads no norms finds a loss that is too large, if the change
+    has a norm at all: none exceeds the L1 change.
+
     Examples:
         >>> list(Scales([Fraction(20), Fraction(0)], np.array([0, 0, 1])))
         [Fraction(20, 1), Fraction(20, 1), Fraction(0, 1)]
     """
 
-    def __init__(self, values: Sequence[Fraction], codes: NDArray[np.integer]) -> None:
+    def __init__(
+        self,
+        values: Sequence[Fraction],
+        codes: NDArray[np.integer],
+        joint: Mapping[int, NoiseNorm] | None = None,
+    ) -> None:
         self.values = tuple(values)
+        self.joint = dict(joint or {})
         self.codes = codes.view()
         self.codes.setflags(write=False)
 
@@ -233,30 +260,86 @@ class Scales(Sequence[Fraction]):
 
     def __getitem__(self, item: int | slice) -> Fraction | Scales:
         if isinstance(item, slice):
-            return Scales(self.values, self.codes[item])
+            return self._take(np.arange(len(self))[item])
         return self.values[int(self.codes[item])]
+
+    def _take(self, rows: Ints) -> Scales:
+        """Return the scales of some query rows; those that draw noise together stay together."""
+        numbers, joint = np.full(len(self), -1, dtype=np.int64), {}
+        numbers[rows] = np.arange(len(rows))
+        for code, each in self.joint.items():
+            kept = numbers[each.rows] >= 0
+            if kept.any() and not kept.all():
+                raise ArgumentError("rows", "some draw their noise together with others that are left out")
+            if kept.all():
+                joint[code] = each.renumber(numbers)
+        return Scales(self.values, self.codes[rows], joint)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Scales]) -> Scales:
+        """Return the scales of query rows one after another, each part's noise its own.
+
+        Examples:
+            >>> Scales.stack([Scales([Fraction(2)], np.array([0, 0])), Scales([Fraction(3)], np.array([0]))])
+            Scales([2, 2, 3], rows=3)
+        """
+        values: list[Fraction] = []
+        codes: list[Ints] = [np.zeros(0, dtype=np.int64)]
+        joint, begin = {}, 0
+        for part in parts:
+            for code, each in part.joint.items():
+                joint[len(values) + code] = each.renumber(begin + np.arange(len(part)))
+            codes.append(part.codes.astype(np.int64) + len(values))
+            values += part.values
+            begin += len(part)
+        return cls(values, np.concatenate(codes), joint)
 
     def __iter__(self) -> Iterator[Fraction]:
         return (self.values[int(code)] for code in self.codes)
 
     @property
     def total_rate(self) -> Fraction:
-        """Return what is lost where every noisy row changes by 1: the sum of 1 / scale."""
+        """Return what is lost at most where every noisy row changes by 1 at most: the sum of 1 / scale."""
         many = np.bincount(self.codes, minlength=len(self.values)).tolist()
         pairs = zip(many, self.values, strict=True)
         return sum((often / scale for often, scale in pairs if scale), Fraction(0))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Scales, list, tuple)):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            same = len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+            return same and self._draws_as(other if isinstance(other, Scales) else Scales((), self.codes[:0]))
         return NotImplemented
+
+    def _draws_as(self, other: Scales) -> bool:
+        """Return whether the same rows draw their noise together, in the same norms."""
+        first, second = (
+            sorted(own.joint.values(), key=lambda each: int(each.rows.min())) for own in (self, other)
+        )
+        return len(first) == len(second) and all(a.is_same(b) for a, b in zip(first, second, strict=True))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        shown = ", ".join(str(scale) for scale in self[:6])
-        return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,})"
+        shown = ", ".join(str(scale) for scale in islice(self, 6))
+        together = f", {len(self.joint)} drawn together" if self.joint else ""
+        return f"Scales([{shown}{', ...' if len(self) > 6 else ''}], rows={len(self):,}{together})"
+
+    @property
+    def clique_sizes(self) -> list[int]:
+        """Return of how many cells cliques are that draw their noise by themselves, each number once."""
+        alone = [each.blocks[0] for each in self.joint.values() if len(each.blocks) == 1]
+        return sorted({len(block.rows) for block in alone if block.kind == CLIQUE})
+
+    def joint_norms(
+        self, rows: Ints, change: Ints, amounts: NDArray[Any], many: int
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield kinds that draw together, and the norm of each of so many changes: see `measure_entries`."""
+        order = np.argsort(self.codes[rows], kind="stable") if self.joint else np.zeros(0, dtype=np.int64)
+        ends = [np.searchsorted(self.codes[rows][order], code, side) for code in self.joint for side in SIDES]
+        for place, (code, joint) in enumerate(self.joint.items()):
+            own = order[ends[2 * place] : ends[2 * place + 1]]
+            yield code, joint.measure_entries(rows[own], change[own], amounts[own], many)
 
     @property
     def noisy(self) -> bool:

@@ -210,17 +210,38 @@ def exact_parts(graph: RecordGraph, tally: Tally) -> ExactParts:
     for block in [part for whole in graph.blocks for part in _axes(whole)]:
         ranks = [place[column] for column in block.columns]
         each, count = _classes(block, [tally.binnings[rank] for rank in ranks])
-        lone = np.bincount(each[each >= 0], minlength=count)[each] == 1
+        lone = np.bincount(each if each.min(initial=0) >= 0 else each[each >= 0], minlength=count)[each] == 1
         view = [tally.shape[rank] if rank in ranks else 1 for rank in range(len(tally.shape))]
         each, lone = each.reshape(view), lone.reshape(view)
-        classes = np.where((classes < 0) | (each < 0), -1, classes * count + each)
-        single = single & lone
+        joined = classes * count
+        joined += each
+        joined[(classes < 0) | (each < 0)] = -1
+        classes, single = joined, single & lone
     classes, single = classes.ravel(), single.ravel()
     alone = (single & (classes >= 0)) | ~occupied
-    shared = (classes >= 0) & ~alone
-    total_of = np.full(len(classes), -1, dtype=np.int64)
-    found, total_of[shared] = np.unique(classes[shared], return_inverse=True)
-    return ExactParts(alone, total_of, len(found))
+    return ExactParts(alone, *number_classes(classes, (classes >= 0) & ~alone))
+
+
+def number_classes(classes: Ints, kept: Bools) -> tuple[Ints, int]:
+    """Return classes as numbers 0, 1, ... in their order, -1 where they are not kept, and how many there are.
+
+    Examples:
+        >>> numbers, many = number_classes(np.array([7, 2, 7, 5]), np.array([True, True, True, False]))
+        >>> numbers.tolist(), many
+        ([1, 0, 1, -1], 2)
+    """
+    most = int(classes.max(initial=-1)) + 1
+    if most > 2 * len(classes):  # classes of a product: fewer than there may be
+        numbers = np.full(len(classes), -1, dtype=np.int64)
+        found, numbers[kept] = np.unique(classes[kept], return_inverse=True)
+        return numbers, len(found)
+    seen = np.zeros(most + 1, dtype=bool)  # the last is of those that have no class
+    seen[classes[kept]] = True
+    seen[most] = False
+    rank = np.where(seen, np.cumsum(seen) - 1, -1)
+    numbers = rank[classes]
+    numbers[~kept] = -1
+    return numbers, int(seen.sum())
 
 
 def _axes(block: Block) -> list[Block]:

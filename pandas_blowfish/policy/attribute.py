@@ -283,7 +283,11 @@ class Grid(Attribute):
 
         Integers come as int64, floats as float64, instants as int64 nanoseconds.
         """
-        steps = np.arange(self.cells if count is None else count, dtype=np.int64)
+        many = self.cells if count is None else count
+        if self.kind != "float" and int(self.low) + many * int(self.step) < 2**63:
+            end = int(self.low) + many * int(self.step)
+            return np.arange(int(self.low), end, int(self.step), dtype=np.int64)
+        steps = np.arange(many, dtype=np.int64)
         if self.kind != "float":
             return int(self.low) + steps * int(self.step)
         scale = math.lcm(self.low.denominator, self.step.denominator)

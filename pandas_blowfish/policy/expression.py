@@ -460,11 +460,12 @@ def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[
     """
     classes, dropped = [], []
     for column, marks in zip(columns, labels, strict=True):
-        own = (
-            np.zeros(len(marks), dtype=np.int64)
-            if condition is None
-            else signatures(condition, column, len(marks))
-        )
+        own = np.zeros(len(marks), dtype=np.int64)
+        if condition is None and len(marks) and int(marks.min()) >= 0:  # one class of cells, all counted
+            classes.append(own)
+            dropped.append(np.zeros(1, dtype=bool))
+            continue
+        own = own if condition is None else signatures(condition, column, len(marks))
         keys, each = np.unique(own * 2 + (marks < 0), return_inverse=True)
         classes.append(each.astype(np.int64).reshape(-1))
         dropped.append(keys % 2 == 1)
@@ -481,6 +482,8 @@ def sieve(condition: Condition | None, columns: Sequence[str], labels: Sequence[
         view[axis] = -1
         passes &= ~gone.reshape(view)
     for axis in range(passes.ndim):  # classes that no combination separates are one
+        if passes.shape[axis] == 1:
+            continue
         rows = np.moveaxis(passes, axis, 0).reshape(passes.shape[axis], -1)
         _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         passes, classes[axis] = np.take(passes, first, axis=axis), same.reshape(-1)[classes[axis]]

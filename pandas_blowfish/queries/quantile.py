@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,13 @@ from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.call_text import spell
-from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, quantiles
+from pandas_blowfish.plan.joint_noise.widening import rounding_of
+from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, place_values, quantiles
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.quantiles.question import Quantiles
+from pandas_blowfish.plan.quantiles.select import share_index
+from pandas_blowfish.plan.quantiles.solve import Placed
+from pandas_blowfish.plan.scales import derived_terms
 from pandas_blowfish.plan.shape.covariance import range_variances
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved
@@ -29,6 +31,7 @@ INSIDE = ("linear", "lower", "midpoint", "higher")
 RISING = (
     "exact",
     "identity",
+    "cliques",
     "ordered",
     "ordered_hierarchical",
     "hierarchical",
@@ -46,7 +49,7 @@ def plan_quantile(
     scope: Scope | None = None,
     spelt: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return the plan of quantiles: that of the cumulative histogram they are read off."""
+    """Return the plan of quantiles: picks of places, or the cumulative histogram they are read off."""
     name = one_column(column, "quantile")
     spend, chosen, shares = epsilon_of(epsilon), strategy_name(strategy), shares_of(q)
     scope, inside = scope or Scope(), inside_of(interpolation)
@@ -54,7 +57,11 @@ def plan_quantile(
     if inside != INSIDE[0]:
         query["interpolation"] = inside
     query |= {} if spelt is None else {"spelt": spelt}
-    return ask(policy, [prefixes(policy, scope, name)], spend, query=query, strategy=chosen)
+    curve = prefixes(policy, scope, name)
+    wide = isinstance(curve.tally.binnings[curve.axis].index, pd.IntervalIndex)
+    wanted = tuple(exact(share, "q") for share in shares)
+    asked = Quantiles(curve, wanted, wide and inside == INSIDE[0])
+    return ask(policy, [asked], spend, query=query, strategy=chosen)
 
 
 def plan_median(
@@ -89,7 +96,9 @@ def inside_of(interpolation: Any) -> str:
 
 
 def quantile_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
-    """Return the quantiles of released cumulative counts."""
+    """Return the quantiles of released cumulative counts, or picked ones."""
+    if isinstance(solved, Placed):
+        return place_frame(plan, solved, facts)
     inner = plan.domain[plan.query["columns"][0]].labels()
     counts, shown, errors = (
         np.pad(each.reshape(-1, len(inner)), ((0, 0), (1, 0)))
@@ -124,9 +133,8 @@ def curves_of(
     """
     shown = positions if shown is None else shown
     rising = monotone(shown, np.array([0]), np.zeros((len(shown), 1), dtype=bool))
-    finest = Fraction(facts["smallest_scale"])
-    rounding = math.sqrt(float(2 * finest**2) / variance(finest)) if variance(finest) > 0 else 1.0
-    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding)
+    terms = derived_terms(facts.get("noise_terms"))
+    return Curves(positions, rising, spread, rest, facts["strategy"] in RISING, rounding_of(facts), terms)
 
 
 def frame_of(
@@ -144,15 +152,28 @@ def frame_of(
     values, std = quantiles(curves, axis, shares, inside)
     index: pd.Index[Any] = pd.Index(q, dtype="float64", name="q")
     if groups is not None:
-        pairs = groups.repeat(len(q)).to_frame(index=False)
-        pairs["q"] = np.tile(q, len(groups))
-        index = pd.MultiIndex.from_frame(pairs)
+        index = share_index(groups, q)
     if not by_share:
         index = pd.RangeIndex(1) if groups is None else groups
     facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
     if not np.isnan(curves.spread).any():
         facts["cell_bounds"] = write_bounds(curves, axis, shares, index)
     return with_receipt({"value": values, "std": std}, index, facts)
+
+
+def place_frame(plan: Plan, solved: Placed, facts: Facts) -> pd.DataFrame:
+    """Return picked quantiles: `value`, and `std`, which is not known, with what is proved of their ranks."""
+    measured: Any = plan.measurement
+    cells = plan.domain[plan.query["columns"][0]].labels()
+    axis = Axis.of(cells, facts.get("declared_ends"))
+    values = place_values(axis, solved.cells, solved.inside, plan.query.get("interpolation", INSIDE[0]))
+    index = measured.index
+    if "spelt" in plan.query:
+        index = pd.RangeIndex(1) if measured.outer is None else measured.outer
+    std = axis.distance(np.full(len(index), np.nan if plan.sensitivity else 0.0))
+    more = {"smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
+    more |= {"gap": measured.gap, "accuracy": measured.accuracy}
+    return with_receipt({"value": values, "std": std}, index, {**facts, **more})
 
 
 def write_bounds(curves: Curves, axis: Axis, q: Floats, index: pd.Index[Any]) -> dict[str, str]:

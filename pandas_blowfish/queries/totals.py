@@ -17,6 +17,7 @@ mean is that of the mean of logarithms, a share of the geometric mean.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,13 +27,23 @@ import pandas as pd
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, UnboundedColumnError
 from pandas_blowfish.exact.number import epsilon_of
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.clipped import ClippedQuestion
 from pandas_blowfish.plan.totals.question import Totals
 from pandas_blowfish.plan.totals.solve import LOGS, Estimated, exponentials, instants, logs_of
 from pandas_blowfish.plan.totals.solve import facts as column_facts
 from pandas_blowfish.policy.attribute import Attribute, Unbounded
 from pandas_blowfish.policy.policy import Policy
 from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
+from pandas_blowfish.queries.clip import (
+    AUTO,
+    clip_columns,
+    clip_facts,
+    describe_clips,
+    read_clips,
+    require_clippable,
+)
 from pandas_blowfish.release import Facts, with_receipt
 
 
@@ -45,6 +56,7 @@ def plan_totals(
     strategy: str = "auto",
     scope: Scope | None = None,
     rows: Any = None,
+    clip: Any = None,
 ) -> Plan:
     """Return the plan of sums or means of columns in a scope.
 
@@ -56,6 +68,7 @@ def plan_totals(
         strategy: "auto" or "total".
         scope: The filter and the groups.
         rows: The number of rows, where it is public; a mean's error depends on it.
+        clip: None, "auto", or the bounds beyond which values count as the nearest one.
     """
     names, scope = column_names(columns), scope or Scope()
     spend, chosen, many = epsilon_of(epsilon), strategy_name(strategy), rows_of(rows)
@@ -75,7 +88,15 @@ def plan_totals(
     added = LOGS.get(verb, verb)
     query |= {"rows": many} if added == "mean" and many is not None and policy.rows_public else {}
     asked = Totals(added, scope.tally(policy, [], None), attributes, listed, query.get("rows"))
-    return ask(policy, [asked], spend, query=query, strategy=chosen)
+    if clip is None:
+        return ask(policy, [asked], spend, query=query, strategy=chosen)
+    require_clippable(policy, attributes)
+    if isinstance(clip, str) and clip == AUTO:
+        question: Question = ClippedQuestion(asked)
+        return ask(policy, [question], spend, query={**query, "clip": AUTO}, strategy=chosen)
+    clips = read_clips(attributes, clip)
+    asked = replace(asked, clips=tuple(clips.get(name) for name in names))
+    return ask(policy, [asked], spend, query={**query, "clip": describe_clips(clips, names)}, strategy=chosen)
 
 
 plan_sum = partial(plan_totals, "sum")  # see `df.blowfish.sum`
@@ -85,9 +106,9 @@ plan_geomean = partial(plan_totals, "geomean")  # see `df.blowfish.geomean`
 
 
 def total_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
-    """Return `value` and `std` by group and column."""
-    measured: Any = plan.measurement
+    """Return `value` and `std` by group and column; where bounds were found, these and what lies outside."""
     assert isinstance(solved, Estimated)
+    measured: Any = solved.measured or plan.measurement
     value: Any = solved.answers
     std: Any = solved.std
     groups = measured.tally.size
@@ -100,16 +121,19 @@ def total_frame(plan: Plan, solved: Solved, facts: Facts) -> pd.DataFrame:
         value, std = exponentials(value, std)
     errors = std if plan.query["verb"] == "geomean" else solved.std
     errors = errors[(errors > 0) & np.isfinite(errors)]
+    own, moved = measured.in_units(), plan.price.moved
     more = {
         **column_facts(measured, solved.counts),
         **logs_of(plan.query["verb"]),
-        "sensitivity_in_units": {each.name: each.text(each.sensitivity) for each in plan.in_units},
-        "scale_in_units": {each.name: each.text(each.scale) for each in plan.in_units},
+        **clip_facts(measured, solved.outside),
+        "sensitivity_in_units": {each.name: each.text(moved * each.sensitivity) for each in own},
+        "scale_in_units": {each.name: each.text(each.scale) for each in own},
         "labelled_by_column": bool(plan.query.get("by_column", len(measured.summed) > 1)),
         "std_low": float(errors.min(initial=np.inf)) if len(errors) else 0.0,
         "std_high": float(errors.max(initial=0.0)),
     }
-    return with_receipt({"value": value, "std": std}, plan.index, {**facts, **more})
+    columns = {"value": value, "std": std, **clip_columns(measured, solved.outside)}
+    return with_receipt(columns, plan.index, {**facts, **more})
 
 
 def rows_of(rows: Any) -> int | None:

@@ -203,6 +203,6 @@ def _total_errors(plan: Plan, keep: Any, codes: Ints, many: int, facts: Facts) -
         stop = int(kept[0].sum())
         ends = np.array([0]), np.array([stop])
         std, codes = np.sqrt(range_variances(record, len(lines), stop, *ends))[:, 0], lines[:, 0]
-    if plan.strategy in ("exact", "identity"):  # independent, or falling where another rises
+    if plan.strategy in ("exact", "identity", "cliques"):  # independent, or falling where another rises
         return np.sqrt(np.bincount(codes, std**2, many))
     return np.bincount(codes, std, many).astype(np.float64)

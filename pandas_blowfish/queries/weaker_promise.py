@@ -21,7 +21,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.exact.number import epsilon_of, exact, plain
 from pandas_blowfish.kernel.weaker_release import measure_weaker
 from pandas_blowfish.plan.call_text import MAX_NUMBERS
-from pandas_blowfish.plan.protocol import ONE
+from pandas_blowfish.plan.scales import ONE
 from pandas_blowfish.plan.shape.simplex import shape
 from pandas_blowfish.plan.tally import Tally, describe_bins, listed_bins
 from pandas_blowfish.policy.policy import Policy

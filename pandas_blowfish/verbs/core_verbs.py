@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from pandas_blowfish.beyond.scenario import Scenario
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Clip, Columns, Epsilon, Inside, Number, Shares, Strategy
 from pandas_blowfish.verbs.arguments import check_call
 from pandas_blowfish.verbs.pandas_names import name_error
 from pandas_blowfish.verbs.pandas_verbs import Answer, Answers, PandasVerbs
@@ -159,14 +159,17 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             interpolation: Which value of the bin it lies in: "linear" as if rows were spread evenly, "lower"
                 where values are multiples of the step, "midpoint" or "higher".
-            strategy: "auto", or the name of what to measure, as for `cumhist`.
+            strategy: "select" picks cells by their rank and releases nothing else, so that intervals are not
+                known; the names of `cumhist` read quantiles off noisy counts; "auto" picks where that is
+                expected to be at least twice as near.
             post: True to read the shares off counts that never fall; False off the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
             A frame by q with `value` (that of the first cell reaching q, linear inside bins) and `std`: how
             far it moves when the cumulative count there is off by its standard error, and where in its bin
-            it may be. `interval()` holds the whole bin.
+            it may be. `interval()` holds the whole bin. Of picked values `std` is not known; the receipt
+            states how many rows may lie between each and its quantile.
         """
         return self._ask("quantile", locals())
 
@@ -240,7 +243,8 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             order: Asks for all tables of that many of the columns.
             strategy: "auto" finds the tables to measure and their noise that make the mean squared error over
-                all counts least; "even" measures just those asked for, all alike; "joint" one over all.
+                all counts least; "even" measures just those asked for, all alike; "joint" one over all;
+                "residual" tables whose counts have a noise each, "shared" tables that draw it together.
             post: True (or "nonnegative") for tables that agree and are not negative, which lifts empty
                 cells a little; "signed" for several that agree and may be negative; False for unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
@@ -314,6 +318,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
         epsilon: Epsilon,
         strategy: Strategy = "auto",
         rows: int | None = None,
+        clip: Clip | None = None,
         post: bool = True,
         name: str | None = None,
     ) -> Answer:
@@ -321,6 +326,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
 
         A value counts as itself, that of a bin as the bin's middle; True counts 1. A column without bounds
         may be summed where its secret is a threshold and no secret leads a row out of the filter or group.
+        Columns that one record can change at once have their noise drawn together: ask for them in one call.
         `std` is that of the noise; `interval()` allows for middles too, for all rows the sum can be of.
 
         Args:
@@ -328,11 +334,15 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             strategy: "auto", or "total", the one way there is.
             rows: The public number of rows; it changes nothing here.
+            clip: "auto" where declared bounds are far too wide: a quarter of epsilon finds narrower ones, and
+                values beyond count as these, which makes the noise smaller and may bias the answer; bounds
+                that you state, (low, high), do so at once. None adds up values as they are.
             post: True to keep sums within what the declared bounds allow; False for the unbiased ones.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `value` and `std`, in the column's own units, by group and column.
+            A frame with `value` and `std`, in the column's own units, by group and column; with
+            `clip="auto"` also `clip_low`, `clip_high` and `outside`, the noisy share of rows beyond them.
         """
         return self._ask("sum", locals())
 
@@ -343,6 +353,7 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
         epsilon: Epsilon,
         strategy: Strategy = "auto",
         rows: int | None = None,
+        clip: Clip | None = None,
         post: bool = True,
         name: str | None = None,
     ) -> Answer:
@@ -356,11 +367,27 @@ class Verbs(PandasVerbs[Answer, Answers], SummaryVerbs[Answer]):
             epsilon: What the release may cost.
             strategy: "auto", or "total", the one way there is.
             rows: The public number of rows, on which the error depends. A protected frame knows it.
+            clip: "auto" where declared bounds are far too wide: a quarter of epsilon finds narrower ones, and
+                values beyond count as these, which makes the noise smaller and may bias the answer; bounds
+                that you state, (low, high), do so at once. None adds up values as they are.
             post: True to keep means within the declared bounds.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 
         Returns:
-            A frame with `value` (missing where there are surely no rows) and `std`, by group and column.
+            A frame with `value` (missing where there are surely no rows) and `std`, by group and column;
+            with `clip="auto"` also `clip_low`, `clip_high` and `outside`, the noisy share of rows beyond.
+
+        Examples:
+            >>> import numpy as np, pandas as pd, pandera.pandas as pa
+            >>> import pandas_blowfish as bf
+            >>> pay = pa.Column(int, pa.Check.in_range(0, 1_000_000), metadata=bf.full())
+            >>> rows = pd.DataFrame({"pay": np.repeat([1_000, 3_000], 10_000)})
+            >>> df = rows.blowfish.protect(bf.Policy(pa.DataFrameSchema({"pay": pay})), epsilon=2)
+            >>> found = df.blowfish.mean("pay", epsilon=1, clip="auto")
+            >>> float(found["clip_high"].iloc[0]), bool(abs(found["value"].iloc[0] - 2_000) < 10)
+            (4096.0, True)
+            >>> bool(found["std"].iloc[0] < df.blowfish.plan.mean("pay", epsilon=1).std[0] / 100)
+            True
         """
         return self._ask("mean", locals())
 

@@ -91,7 +91,7 @@ class PandasVerbs(ABC, Generic[Answer, Answers]):
             column: A column of numbers, datetimes or ordered categories.
             epsilon: What the release may cost.
             interpolation: Which value of the bin it lies in: "linear", "lower", "midpoint" or "higher".
-            strategy: "auto", or the name of what to measure.
+            strategy: "auto", "select" or the name of what to measure, as for `quantile`.
             post: True to read it off counts that never fall.
             name: Keeps the noisy answer: the same query under the same name is free ever after.
 

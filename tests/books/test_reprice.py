@@ -89,8 +89,7 @@ def test_costs_at_least_the_true_loss(seed, make_full_policy, make_facts, make_f
             cost = found.costs.get("1", cost)
             public = policy.with_facts(facts[:known])
             lost = max(
-                true_loss(public, plan.matrix(), list(plan.scales), rows, plan.domain.columns)
-                for rows in (1, 2, 3)
+                true_loss(public, plan.matrix(), plan.scales, rows, plan.domain.columns) for rows in (1, 2, 3)
             )
             assert found.closed or lost <= cost, (plan, public)
 
@@ -105,7 +104,7 @@ def test_the_example_of_the_paper():
     assert found.costs == {"1": Fraction(1)}
     assert (found.more, found.closed) == (Fraction(1, 2), None)
     known = policy.with_facts([bf.Marginal("y")])
-    assert true_loss(known, plan.matrix(), list(plan.scales), 2) == 1
+    assert true_loss(known, plan.matrix(), plan.scales, 2) == 1
 
 
 def test_a_release_planned_under_the_fact_costs_what_it_did():

@@ -97,7 +97,7 @@ def test_replayed_noise_gives_the_release_it_gave(release):
 
     found = replayed(release)
 
-    if release.case.verb == "workload" and found["receipt"]["strategy"] == SEARCHED and not SAME_ROUNDING:
+    if found.get("receipt", {}).get("strategy") == SEARCHED and not SAME_ROUNDING:
         assert found["index"] == stored["index"]
     else:
         assert differences(found, stored, tolerance=SOLVED) == []

@@ -212,7 +212,7 @@ class Lying:
     def __getattr__(self, name):
         found = getattr(self.honest, name)
         if isinstance(found, Scales):
-            return Scales([scale * self.factor for scale in found.values], found.codes)
+            return Scales([scale * self.factor for scale in found.values], found.codes, found.joint)
         return tuple(scale * self.factor for scale in found) if name == "total_scales" else found
 
 

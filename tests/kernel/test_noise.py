@@ -30,7 +30,7 @@ SCALES = [Fraction(1, 2), 1, 2, 20, Fraction(153, 2), 2000, Fraction(10**6, 3), 
 ONES = 2**64 - 1
 
 
-class Scripted(noise._Source):
+class Scripted(noise.WordSource):
     """A source that hands out prepared integers, whatever is asked, and counts the requests."""
 
     def __init__(self, *numbers):
@@ -195,7 +195,7 @@ def test_noise_saturates(sign):
     """Three hundred tails on end would pass 64 bits; the noise stops at 2**62."""
     law = noise._law(Fraction(MAX_SCALE))
 
-    class AlwaysTail(noise._Source):
+    class AlwaysTail(noise.WordSource):
         calls = 0
 
         def __init__(self):
@@ -223,7 +223,7 @@ def test_race_accepts_with_the_exact_probability(scale):
     ceiling = -(-256 * s * 2**law.width // t)
     assert ceiling <= 256
 
-    class Race(noise._Source):
+    class Race(noise.WordSource):
         def __init__(self, low, eight, draws):
             self.starts, self.draws, self.bounds = [low << (bits - law.width) | eight, 255], draws, []
 

@@ -45,7 +45,7 @@ def noise_of(kind: str, draw: random.Random) -> Chosen:
     """Return a choice of noise for every draw of a release in rounds."""
 
     def chosen(asked: Draw, exact: Ints) -> Ints:
-        scale, size = asked
+        scale, size, _ = asked
         own = draw.choice(["full", "empty", "noise", "zeros"]) if kind == "spikes" else kind
         if own == "noise":
             far = int(4 * scale) + 1

@@ -5,6 +5,7 @@ takes says what was measured exactly, q. The loss between two of them is then at
 
     sum over all noises of |q1 - q2| / scale,
 
+of noises that are drawn together the norm of q1 - q2 over the scale,
 infinite where values without noise differ. Where draws or their places differ although the same values were
 handed out before, the release is broken whatever the numbers are.
 """
@@ -19,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle.tap import Draw, Ints, Release, Run
+from oracle.tap import Draw, Ints, Release, Run, Shape
 
 Pairs = Sequence[tuple[int, int]]
 Chosen = Callable[[Draw, Ints], Ints]  # noise for a draw, given the exact values it is added to
@@ -49,14 +50,29 @@ class Found:
         """Return the exact loss between two of the tables."""
         if not np.array_equal(self.plain[first], self.plain[second]):
             return math.inf
-        change, total, start = np.abs(self.exact[first] - self.exact[second]), Fraction(0), 0
-        for scale, size in self.draws:
-            moved = int(change[start : start + size].sum())
-            if moved and not scale:
+        change, total, start = self.exact[first] - self.exact[second], Fraction(0), 0
+        for scale, size, shape in self.draws:
+            moved = norm(change[start : start + size], shape)
+            if math.isinf(moved) or (moved and not scale):
                 return math.inf
-            total += moved / scale if moved else 0
+            total += int(moved) / scale if moved else 0
             start += size
         return total
+
+
+def norm(change: Ints, shape: Shape) -> float:
+    """Return what a change is in L1, or the largest norm of the blocks of noises that are drawn together."""
+    if not shape:
+        return int(np.abs(change).sum())
+    found, start = [0.0], 0
+    for kind, size, reaches in shape:
+        own = change[start : start + size].tolist()
+        if kind == "box":
+            found += [-(-abs(one) // reach) for one, reach in zip(own, reaches, strict=True)]
+        else:
+            found.append(sum(map(abs, own)) / 2 if sum(own) == 0 else math.inf)
+        start += size
+    return max(found)
 
 
 def one_charge(runs: Sequence[Run]) -> Fraction:
@@ -65,8 +81,8 @@ def one_charge(runs: Sequence[Run]) -> Fraction:
     if len(charges) != 1:
         raise BrokenReleaseError(f"charges depend on the rows or on the noise: {sorted(charges)}")
     charge = charges.pop()
-    if not charge and any(scale for run in runs for scale, _ in run.draws):
-        scales = sorted({str(scale) for run in runs for scale, _ in run.draws if scale})
+    if not charge and any(scale for run in runs for scale, *_ in run.draws):
+        scales = sorted({str(scale) for run in runs for scale, *_ in run.draws if scale})
         raise BrokenReleaseError(f"charged 0, but noise is drawn with scales {', '.join(scales)}")
     return charge
 
@@ -93,7 +109,7 @@ def in_one_round(releases: Sequence[Release], pairs: Pairs) -> tuple[Fraction | 
     if any(run.draws != draws or run.values.shape != runs[0].values.shape for run in runs):
         raise BrokenReleaseError("draws of noise depend on the rows")
     charge = one_charge(runs)
-    sizes = np.array([size for _, size in draws], dtype=np.int64)
+    sizes = np.array([size for _, size, _ in draws], dtype=np.int64)
     tags = np.arange(1, int(sizes.sum()) + 1, dtype=np.int64)
     tagged = releases[0](np.split(tags, np.cumsum(sizes)[:-1]) if len(sizes) else ())
     change = tagged.values - runs[0].values
@@ -114,14 +130,14 @@ def mapped_loss(releases: Sequence[Release], runs: Sequence[Run], pairs: Pairs) 
     """
     from scipy.optimize import linprog
 
-    scales = np.array([float(scale) for scale, size in runs[0].draws for _ in range(size)])
+    scales = np.array([float(scale) for scale, size, _ in runs[0].draws for _ in range(size)])
     if len(scales) > MAX_NOISES:
         raise OverflowError("too many noises to look at")
     columns = []
     for noise in range(len(scales)):
         unit = np.zeros(len(scales), dtype=np.int64)
         unit[noise] = 1
-        parts = np.split(unit, np.cumsum([size for _, size in runs[0].draws])[:-1])
+        parts = np.split(unit, np.cumsum([size for _, size, _ in runs[0].draws])[:-1])
         columns.append(releases[0](parts).values - runs[0].values)
     mixed = np.stack(columns, axis=1).astype(float)
     worst, seen = 0.0, set()

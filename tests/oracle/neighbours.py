@@ -105,18 +105,52 @@ def true_sensitivity(policy: Policy, matrix: Any, rows: int, columns: Sequence[s
     return int(_answers(policy, matrix, rows, columns).sum(axis=1).max(initial=0))
 
 
+def l1_scales(scales: Sequence[Fraction]) -> list[Fraction]:
+    """Return what to divide L1 changes by: of rows whose noise sums to 0 half of each counts."""
+    found = list(scales)
+    for joint in getattr(scales, "joint", {}).values():
+        assert [block.kind for block in joint.blocks] == ["clique"]
+        for row in joint.rows.tolist():
+            found[row] *= 2
+    return found
+
+
 def true_loss(
     policy: Policy, matrix: Any, scales: Sequence[Fraction], rows: int, columns: Sequence[str] | None = None
 ) -> Fraction | float:
-    """Return max over neighbours of sum_j |A[j] (h2 - h1)| / b_j, exactly; see `true_sensitivity`."""
-    found, listed = _answers(policy, matrix, rows, columns), list(scales)
-    distinct = sorted(set(listed))
-    groups = [found[:, [b == scale for b in listed]].sum(axis=1) for scale in distinct]
+    """Return max over neighbours of sum_j |A[j] (h2 - h1)| / b_j, exactly; see `true_sensitivity`.
+
+    Rows of a box, which draw their noise together, count once: their largest change over its reach. Of
+    transport noise at least the largest change of a row is lost: that is a bound from below.
+    """
+    found = _answers(policy, matrix, rows, columns)
+    listed, groups = _boxes(found, scales)
+    alone = [number for number, scale in enumerate(listed) if scale is not None]
+    distinct = sorted({listed[number] for number in alone})
+    groups += [(found[:, [n for n in alone if listed[n] == scale]].sum(axis=1), scale) for scale in distinct]
     worst: Fraction | float = Fraction(0)
-    for pattern in np.unique(np.stack(groups, axis=1), axis=0).tolist() if groups else []:
-        changed = [(n, b) for n, b in zip(pattern, distinct, strict=True) if n]
+    changes = np.stack([change for change, _ in groups], axis=1) if groups else np.zeros((0, 0))
+    for pattern in np.unique(changes, axis=0).tolist():
+        changed = [(n, b) for n, (_, b) in zip(pattern, groups, strict=True) if n]
         worst = max(worst, math.inf if not all(b for _, b in changed) else sum(n / b for n, b in changed))
     return worst
+
+
+def _boxes(found: Ints, scales: Sequence[Fraction]) -> tuple[list[Any], list[tuple[Ints, Fraction]]]:
+    """Return what to divide L1 changes by, None for rows of boxes, and of each box its steps and scale."""
+    joints = dict(getattr(scales, "joint", {}))
+    boxes = {n: each for n, each in joints.items() if not each.blocks or each.blocks[0].kind == "box"}
+    listed: list[Any] = list(scales) if boxes else l1_scales(scales)
+    groups = []
+    for code, joint in boxes.items():
+        assert len(joint.blocks) <= 1
+        assert len(boxes) == len(joints)
+        rows = joint.rows
+        reaches = np.array(joint.blocks[0].reaches if joint.blocks else [1] * len(rows))
+        groups.append(((-(-found[:, rows] // reaches)).max(axis=1, initial=0), scales.values[code]))
+        for row in rows.tolist():
+            listed[row] = None
+    return listed, groups
 
 
 def fact_cells(policy: Policy) -> tuple[Ints, tuple[int | None, ...]]:

@@ -20,7 +20,9 @@ import pandas_blowfish as bf
 from oracle.cases import in_words
 from oracle.definition import definition_edges
 from pandas_blowfish.exact.arrays import Ints
+from pandas_blowfish.plan.joint_noise import APART
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import People
 from pandas_blowfish.policy.cells import Cells
 
@@ -69,7 +71,7 @@ class Moves:
     def measure(self, plan: Plan, draw: np.random.Generator) -> Measured:
         """Return what each move of a row changes of what a plan measures."""
         start, end = (self.cells.take(self.ends[:, place]) for place in range(2))
-        counted, held, scales = [], [], []
+        counted, held, scales = [], [], list[Scales]()
         for step in rounds_of(plan, draw):
             tally = step.tallies[0] if step.tallies else None
             if isinstance(tally, People):  # a person is in a group or not
@@ -77,8 +79,8 @@ class Moves:
                 held.append(np.stack(bins))
             else:
                 counted.append(step.changes(start, end).toarray().T.astype(np.int64))
-            scales += [step.loss_scales.values[code] for code in step.loss_scales.codes]
-        return Measured(counted, held, scales)
+            scales.append(step.loss_scales)
+        return Measured(counted, held, Scales.stack(scales))
 
     def worst(self, measured: Sequence[Measured], rows: int, draw: np.random.Generator) -> Fraction | float:
         """Return the most that one person is found to lose by several releases together, exactly.
@@ -110,7 +112,7 @@ class Measured:
 
     counted: list[Ints]
     held: list[Any]
-    scales: list[Fraction]
+    scales: Scales
 
     def change(self, people: Ints) -> Changes:
         """Return what each person changes, given by the moves of their rows."""
@@ -118,7 +120,21 @@ class Measured:
         for own in self.held:
             before, after = (each[people].any(axis=1) for each in own)
             parts.append(after.astype(np.int64) - before)
-        return Changes(np.concatenate(parts, axis=1), self.scales)
+        return in_norms(np.concatenate(parts, axis=1), self.scales)
+
+
+def in_norms(table: Ints, scales: Scales) -> Changes:
+    """Return changes of which rows that draw their noise together are one: the norm of what they change by."""
+    together = np.zeros(len(scales), dtype=bool)
+    columns, own = [], []
+    for code, joint in scales.joint.items():
+        together[joint.rows] = True
+        norm = joint.measure(table)
+        columns += [np.maximum(norm, 0), (norm == APART).astype(np.int64)]
+        own += [scales.values[code], Fraction(0)]
+    alone = np.flatnonzero(~together)
+    rest = [scales[int(row)] for row in alone]
+    return Changes(np.column_stack([table[:, alone], *columns]), [*rest, *own])
 
 
 def rounds_of(plan: Plan, draw: np.random.Generator) -> list[Any]:

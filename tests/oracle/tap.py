@@ -24,9 +24,10 @@ from pandas_blowfish import kernel
 from pandas_blowfish.queries.frames import answer
 
 Ints = NDArray[np.int64]
-Draw = tuple[Fraction, int]  # the scale and the number of noises of one call of the sampler
+Shape = tuple[tuple[str, int, tuple[int, ...]], ...]  # noises drawn together: kind, size, reaches by block
+Draw = tuple[Fraction, int, Shape]  # the scale and the number of noises of one call of a sampler, its norm
 Steps = tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]  # filters and groups, then a verb
-SAMPLER = "discrete_laplace"
+SAMPLER, TOGETHER = "discrete_laplace", "draw_joint"
 TOTAL = 10**9  # the budget of a dataset: releases are repeated
 
 
@@ -53,9 +54,16 @@ class Tap:
 
     def sample(self, scale: Fraction | int, size: int | None = None) -> Ints:
         """Return the next given noise, or zeros."""
-        many = 1 if size is None else int(size)
-        place = len(self.draws)
-        self.draws.append((Fraction(scale), many))
+        return self._next((Fraction(scale), 1 if size is None else int(size), ()))
+
+    def sample_joint(self, joint: Any, scale: Fraction) -> Ints:
+        """Return the same for noises that are drawn together."""
+        shape = tuple((block.kind, len(block.rows), block.reaches) for block in joint.blocks)
+        return self._next((Fraction(scale), len(joint.rows), shape))
+
+    def _next(self, draw: Draw) -> Ints:
+        many, place = draw[1], len(self.draws)
+        self.draws.append(draw)
         if place < len(self.noises) and len(self.noises[place]) == many:
             return np.array(self.noises[place], dtype=np.int64)
         return np.zeros(many, dtype=np.int64)
@@ -80,6 +88,8 @@ def tapped(tap: Tap) -> Iterator[Tap]:
     with ExitStack() as stack:
         for module in drawing_modules():
             stack.enter_context(mock.patch.object(module, SAMPLER, tap.sample))
+            if hasattr(module, TOGETHER):
+                stack.enter_context(mock.patch.object(module, TOGETHER, tap.sample_joint))
         stack.enter_context(mock.patch.object(answer, "measure", measure))
         yield tap
 

@@ -1,9 +1,11 @@
 """The chosen plan is the candidate of least expected error, and every candidate is shown."""
 
+import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle.policies import random_policy
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import ArgumentError, UnknownStrategyError
@@ -54,11 +56,29 @@ def test_the_least_error_is_chosen_and_all_are_listed(verb):
     """auto lists what it considered, sorted by error, and takes the first."""
     ask = LINE.plan.range("x", [(0, 7), (5, 30)]) if verb == "range" else getattr(LINE.plan, verb)("x")
 
-    assert set(ask.candidates["strategy"]) <= {each.name for each in LINE_STRATEGIES} - {"dawa"}
+    assert set(ask.candidates["strategy"]) <= {"cliques", *(each.name for each in LINE_STRATEGIES)} - {"dawa"}
     assert {"ordered", "tree"} <= set(ask.candidates["strategy"])
     assert ask.candidates["mse"].is_monotonic_increasing
     assert ask.strategy == ask.candidates["strategy"].iloc[0]
     assert ask.mse == ask.candidates["mse"].iloc[0]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_candidates_are_compared_by_the_errors_that_they_state(seed):
+    """The error that decides is the mean of the variances of all answers, however it is worked out."""
+    policy = random_policy(random.Random(seed), 2)
+    names = list(policy.domain.columns)
+    plans = [
+        policy.plan.hist(names[:1]),
+        policy.plan.hist(names),
+        policy.plan.marginal([[each] for each in names]),
+    ]
+    if policy.domain[names[0]].ordered and policy.domain[names[0]].size > 2:
+        plans += [policy.plan.cumhist(names[0]), policy.plan.hist(names[0], bins=2)]
+
+    for plan in plans:
+        for each in plan.considered():
+            assert each.mse == pytest.approx(float(each.variances.mean()), rel=1e-6), each.name
 
 
 def test_plain_counts_are_kept_where_nothing_is_much_better():
@@ -84,7 +104,7 @@ def test_long_histograms_try_few_strategies():
     """Beyond so many atoms trees of runs are not searched for single cells."""
     found = set(_line(LONG + 1, 2).plan.hist("x").candidates["strategy"])
 
-    assert found == {"identity", "ordered", "tree"}
+    assert found == {"identity", "ordered", "tree", "transport"}
 
 
 def test_pieces_that_are_no_runs_are_left_to_trees():
@@ -120,7 +140,9 @@ def test_unknown_names_are_refused():
 def test_reread_makes_the_same_measurement(verb, strategy):
     """From the name, the way and the form alone, as plain data, whatever auto finds best by then."""
     bounds = {"bounds": [(4, 9), (8, 15)]} if verb == "range" else {}
-    ask = getattr(LINE.plan if strategy == "dawa" else LINE.plan.where("x < 28").groupby("g"), verb)
+    ask = getattr(
+        LINE.plan if strategy in ("dawa", "transport") else LINE.plan.where("x < 28").groupby("g"), verb
+    )
     made, other = ask("x", **bounds, epsilon="1/3", strategy=strategy), ask("x", **bounds, epsilon="1/3")
 
     again = reread(other, strategy, made.way, made.measurement.form)

@@ -123,7 +123,7 @@ def test_expected_error_is_that_of_the_matrix(seed, make_policy, by_dense_algebr
     policy = make_policy(draw, 2)
     plan = policy.plan.hist(list(policy.domain.columns), epsilon="1/3")
 
-    slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+    slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
     assert plan.mse == pytest.approx(slow.mean(), rel=1e-6, abs=1e-9)
     assert plan.std == pytest.approx(np.sqrt(np.maximum(slow, 0)), rel=1e-6, abs=1e-6)
@@ -157,8 +157,10 @@ def test_mse_equals_dense_algebra(scope, verb, by_dense_algebra):
     ):
         policy = bf.Policy(domain, secrets={"x": secret, "g": other})
         plan = VERBS[verb](PLANNERS[scope](policy.plan), epsilon="1/2")
+        if plan.strategy == "transport":  # its noise is not of one row each: tests/plan/transport
+            plan = VERBS[verb](PLANNERS[scope](policy.plan), epsilon="1/2", strategy="hierarchical")
 
-        slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+        slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
         assert plan.mse == pytest.approx(slow.mean(), rel=1e-6, abs=1e-9)
         assert plan.std == pytest.approx(np.sqrt(np.maximum(slow, 0)), rel=1e-5, abs=1e-4)
@@ -172,7 +174,7 @@ def test_mse_of_128_cells_equals_dense_algebra(theta, strategy, by_dense_algebra
         theta += 2
     plan = _line(127, theta).plan.range("x", "all", epsilon=1, strategy=strategy)
 
-    slow = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), _questions(plan)).variances
+    slow = by_dense_algebra(plan.matrix().toarray(), plan.scales, _questions(plan)).variances
 
     assert plan.mse == pytest.approx(slow.mean(), rel=1e-6)
 
@@ -188,12 +190,14 @@ def test_dawa_tells_what_it_can():
 
 def test_a_plan_of_ranges_says_its_question():
     """The call, the noise of each family and what is exact."""
-    plan = _line(63, 8).plan.range("x", [(0, 9), (5, 60)], epsilon=1)
+    plan = _line(63, 6).plan.range("x", [(0, 9), (5, 60)], epsilon=1)
+    alike = _line(63, 6).plan.range("x", [(0, 9), (5, 60)], epsilon=1, strategy="haar")
 
     assert plan.call == "range('x', bounds=[[None, 9], [5, 60]], strategy='auto', epsilon='1')"
     assert len(plan.index) == 2
     assert plan.facts()["answers"] == "2"
-    assert plan.facts()["noise"].startswith("discrete Laplace, scale")
+    assert plan.facts()["noise"].startswith("transport")
+    assert alike.facts()["noise"].startswith("discrete Laplace, scale")
 
 
 def test_a_plan_in_a_notebook_folds_its_proof():
@@ -222,12 +226,12 @@ def test_sums_are_shown_in_the_units_of_their_columns():
     assert facts["typical error"].startswith("+-141,000 per sum")
     assert facts["lattice"] == "in steps of 50: sensitivity 200, scale 2,000"
     assert both.facts()["sensitivity"] == "income 10,000, age 5"
-    assert both.facts()["noise"] == "discrete Laplace, scales income 200,000, age 100"
-    assert both.facts()["typical error"].startswith("income +-283,000, age +-141 per sum")
+    assert both.facts()["noise"] == "uniform in balls of random size, scales income 100,000, age 50"
+    assert both.facts()["typical error"].startswith("income +-200,000, age +-100 per sum")
     assert filtered.facts()["sensitivity"] == "income 250,000, rows 1 (of the sum)"
     for one, peak in zip(both.in_units, (200, 5), strict=True):
         assert one.sensitivity == one.step * peak
-        assert float(one.scale) ** 2 * 2 == pytest.approx(one.error**2, rel=1e-3)
+        assert one.error == pytest.approx(2 * float(one.scale), rel=1e-2)
 
 
 def test_errors_of_any_secret_are_shown_in_own_units():

@@ -12,7 +12,7 @@ def _plan(verb, **given):
     return getattr(policy.plan, verb)("pay", epsilon=1)
 
 
-@pytest.mark.parametrize("verb", ["sum", "cumhist", "quantile"])
+@pytest.mark.parametrize("verb", ["sum", "cumhist"])
 def test_the_saving_is_that_of_the_other_plan(verb):
     """Its figures are the errors of the plans under "public" and under a stand-in."""
     said = _plan(verb).facts()["missing values"]
@@ -29,6 +29,7 @@ def test_nothing_is_said_where_nothing_is_saved():
     for missing in ("public", 0):
         assert "missing values" not in _plan("sum", missing=missing).facts()
     assert "missing values" in _plan("sum", missing="protected").facts()
+    assert "missing values" not in _plan("quantile").facts()  # which is picked: any move costs as much
     counted = _plan("sum").policy.plan.count(epsilon=1)
     assert "missing values" not in counted.facts()
 

@@ -199,6 +199,8 @@ def test_never_below_the_truth(chunk):
             if most > paid.records and paid.found.rule not in ("known", "kernel"):
                 failed.append(told(policy, plain, rows, f"{most} moved", paid.records))
             for plan, matrix in asked:
+                if plan.strategy == "shared":  # norms of several tables: tests/privacy/test_joint_tables_loss
+                    continue
                 tried += 1
                 loss = loss_of(policy, plan, rows, matrix)
                 if loss > plan.cost:

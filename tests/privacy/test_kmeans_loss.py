@@ -105,7 +105,7 @@ def test_loss_of_random_policies(chunk, make_clusters):
             except BlowfishError:  # too few cells, or pieces
                 continue
             edges = definition_edges(plan.price.policy, plan.domain.columns)
-            loss = edge_loss(plan.matrix(), list(plan.scales), edges).value * plan.price.moved
+            loss = edge_loss(plan.matrix(), plan.scales, edges).value * plan.price.moved
 
             assert loss <= plan.privacy_loss() <= plan.cost <= plan.epsilon
             assert loss == plan.privacy_loss() or plan.measurement.name == "counted"

@@ -144,7 +144,7 @@ def test_a_stored_answer_is_free_and_the_same():
 
         noises = [
             np.array([draw.randint(-9, 9) for _ in range(size)])
-            for _, size in release(frame, case.steps).draws
+            for _, size, _ in release(frame, case.steps).draws
         ]
         first, second = release(frame, steps, noises), release(frame, steps)
 

@@ -77,7 +77,7 @@ def compare(plan, frames, pairs, releases):
         for one, two in pairs:
             assert largest_ratio(plan, frames[one], frames[two], BASES[0]) == 1 or plan.price.settled
         return 0, 0
-    (scale,) = {scale for scale, _ in run.draws}
+    (scale,) = {scale for scale, *_ in run.draws}
     assert len(run.draws) == plan.measurement.rounds
     power = run.charged * scale  # exp(charge) = (1 / a) ** power
     assert power.denominator == 1

@@ -270,17 +270,17 @@ def test_empty_frames():
     ids=["pairs", "groups", "attribute"],
 )
 def test_expected_error_is_what_is_measured(secrets, options, ask):
-    """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 5%."""
+    """Fresh noise again and again: the mean squared error of unbiased answers is as planned, within 7%."""
     plan = bf.Policy(DOMAIN, secrets=secrets, **options).plan.marginal(**ask, epsilon="1/2")
     cells = np.random.default_rng(1).integers(0, 20, plan.domain.size)
     exact = np.asarray(plan.matrix() @ cells)
     truth = plan.measurement.solve(exact, post=False).answers
 
     with bf.testing.replay(7):
-        draws = [add_noise(plan.measurement, exact, plan.cost) for _ in range(1_500)]
+        draws = [add_noise(plan.measurement, exact, plan.cost) for _ in range(600)]
     errors = [plan.measurement.solve(values, post=False).answers - truth for values in draws]
 
-    assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.05)
+    assert np.mean(np.square(errors)) == pytest.approx(plan.mse, rel=0.07)
     each = np.sqrt(np.mean(np.square(errors), axis=0))
     assert np.allclose(each, plan.std, rtol=0.15)
 

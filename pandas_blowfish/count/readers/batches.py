@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from pandas_blowfish.count.progress import show_progress
 from pandas_blowfish.count.readers.pieces import Answer, Key, Pieces, Plus, Work, ask_engine
 from pandas_blowfish.errors import FrameError, MissingPackageError
+from pandas_blowfish.progress import show_progress
 
 ROWS = 1 << 20  # of a batch
 NEAR = 2.0**-34  # of a step: values on an edge, which division may put below it, are in the stretch above

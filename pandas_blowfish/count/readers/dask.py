@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_blowfish.count.progress import is_watched
 from pandas_blowfish.count.readers.batches import column_of
 from pandas_blowfish.count.readers.pieces import Answer, Pieces, Plus, Work, ask_engine, has_class
+from pandas_blowfish.progress import is_watched
 
 WAYS = 8  # answers that one task merges
 

@@ -29,6 +29,7 @@ from pandas_blowfish.explain.release.map import draw_clusters
 from pandas_blowfish.explain.release.points import draw_quantiles, draw_totals
 from pandas_blowfish.explain.release.rows import ROW
 from pandas_blowfish.explain.release.series import Series
+from pandas_blowfish.plan.joint_noise.widening import find_far
 from pandas_blowfish.plan.scales import widest
 from pandas_blowfish.release import UNSHAPED, Facts, facts_of, interval, value_of
 
@@ -183,14 +184,14 @@ def _declared(release: pd.DataFrame, facts: Facts, verb: str, *, dates: bool) ->
 def _together(release: pd.DataFrame, facts: Facts, level: Any) -> tuple[float, float, float]:
     """Return the count of several cells together, and an interval that holds it at this level.
 
-    Of estimates with a noise each the errors add up as those do; else each cell's interval is so wide that
-    all hold at once.
+    Of estimates with a noise each the errors add up as those do, of noises that sum to 0 to less; else each
+    cell's interval is so wide that all hold at once.
     """
     count, many = release["count"], len(release)
     free = release["unshaped"] if "unshaped" in release else None if facts["post"] else count
-    if free is not None and facts["proof"] == "identity":
+    if free is not None and facts["proof"] in ("identity", "cliques"):
         value = float(free.sum())
-        error = float(widest(level)) * float(np.sqrt((release["std"] ** 2).sum()))
+        error = find_far(facts, level) * float(np.sqrt((release["std"] ** 2).sum()))
         return value, max(value - error, 0.0) if facts["post"] else value - error, value + error
     value = float(count.sum())
     try:

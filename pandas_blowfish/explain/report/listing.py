@@ -10,6 +10,7 @@ from pandas_blowfish.explain.report.chapters import when
 from pandas_blowfish.explain.report.figure import figure_of, missing_pictures
 from pandas_blowfish.explain.report.number_table import numbers_file, numbers_table, receipt_text
 from pandas_blowfish.markup import Html, decimal, element, join, one_line, safe, show_call
+from pandas_blowfish.plan.protocol import LAWS
 from pandas_blowfish.release import Receipt, receipt_of
 
 if TYPE_CHECKING:
@@ -137,10 +138,12 @@ def _measured(line: Line | None, receipt: Receipt) -> str:
     if str(scale) == "0":
         return "exactly, without noise"
     shown = show_facts(translate(receipt))
+    if (law := str(receipt.get("noise"))) not in (*LAWS.values(), "TEST ONLY", "None"):  # drawn together
+        return f"{strategy}: noise of scale {number_text(scale)}, {law}"
     if "lattice" in shown:
         text = f"{strategy}: discrete Laplace noise of scale {shown['scale']}"
         return f"{text}, for a sensitivity of {shown['sensitivity']} ({shown['lattice']})"
-    steps = ", both in steps of what is added up" if strategy == "total" else ""
+    steps = ", both in steps of what is added up" if strategy in ("total", "clipped") else ""
     return (
         f"{strategy}: discrete Laplace noise of scale {number_text(scale)} (at most), "
         f"for a sensitivity of {number_text(sensitivity)}{steps}"

@@ -242,10 +242,7 @@ class Stack:
 
     @cached_property
     def scales(self) -> Scales:
-        every = [step.scales for step in self.steps]
-        firsts = np.cumsum([0, *(len(each.values) for each in every)])
-        codes = [each.codes + first for each, first in zip(every, firsts, strict=False)]
-        return Scales([value for each in every for value in each.values], np.concatenate(codes))
+        return Scales.stack([step.scales for step in self.steps])
 
     def apply(self, counts: Ints) -> Ints:
         found, begin = [], 0

@@ -8,13 +8,14 @@ is counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.plan.line.sensitivity import LineSteps, steps
+from pandas_blowfish.plan.linear.sensitivity import links
 from pandas_blowfish.plan.sensitivity import ExactParts, class_moves, counts_all, exact_parts
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.ball import Ball
@@ -23,6 +24,21 @@ from pandas_blowfish.policy.graph.records import RecordGraph
 from pandas_blowfish.policy.graph.secret_graph import Cliques, Explicit, SecretGraph, connect
 
 MAX_LISTED_EDGES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Every pair of atoms that an edge joins, or more.
+
+    Attributes:
+        within: Pairs of atoms of one line.
+        across: Pairs of atoms of two lines.
+        away: Atoms that a row can leave for where nothing is counted.
+    """
+
+    within: Ints
+    across: Ints
+    away: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +57,7 @@ class LineGraph:
         exact: Which totals of a segment of a line no edge changes.
         pieces: The connected piece of each atom: its segment, or finer where edges are listed.
         piece_exact: Which totals of pieces no edge changes.
+        made_of: The secret graph and the tally, where the line is the whole of what they describe.
     """
 
     size: int
@@ -52,6 +69,7 @@ class LineGraph:
     exact: ExactParts
     pieces: Ints
     piece_exact: ExactParts
+    made_of: tuple[RecordGraph, Tally] | None = None
 
     @classmethod
     def enclose(cls, size: int, between: Ints) -> LineGraph:
@@ -93,6 +111,33 @@ class LineGraph:
         return not bool(self.exact.alone.all())
 
     @cached_property
+    def joined(self) -> Joined | None:
+        """Return every pair of atoms that an edge joins, or more; None where that is too much to list.
+
+        Proof note:
+            Requires: as `links`.
+            Ensures:  every edge joins two atoms of a pair, or one of them to where nothing is counted.
+            Because:  each bin of the tally is an atom of `links` of its own; two bins of one line, or of two
+                      lines, are told from each other by their numbers.
+            Checked:  tests/plan/line/test_axis.py::test_joined_atoms_match_enumeration
+        """
+        if self.made_of is None:
+            return None
+        graph, tally = self.made_of
+        if len(tally.binnings) > 1 and graph.edge_count > MAX_LISTED_EDGES:
+            return None
+        bins = self.size * self.groups
+        pairs = links(graph, tally, np.arange(bins), bins).pairs
+        if pairs is None:
+            return None
+        leaves = pairs.max(axis=1, initial=-1) == bins
+        lines, atoms = np.divmod(pairs[~leaves], self.size)
+        same = lines[:, 0] == lines[:, 1]
+        within, across = (_distinct(np.sort(each, axis=1), self.size) for each in (atoms[same], atoms[~same]))
+        away = np.unique(pairs[leaves].min(axis=1, initial=bins) % self.size)
+        return Joined(frozen(within), frozen(across), frozen(away))
+
+    @cached_property
     def reach(self) -> Ints:
         """Return the furthest atom of the own line that an edge passes over or reaches from each atom."""
         return _reach(self.size, self.between)
@@ -116,6 +161,11 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
                   of a segment in reach; or leaves, and loses what its atom has.
         Checked:  tests/plan/line/test_axis.py::test_losses_match_enumeration
     """
+    return replace(_find_line(graph, tally), made_of=(graph, tally))
+
+
+def _find_line(graph: RecordGraph, tally: Tally) -> LineGraph:
+    """Return the line of a tally's last shown column; see `line`."""
     axis = tally.levels - 1
     binning = tally.binnings[axis]
     marks, size = tally.marks[axis], binning.bins
@@ -146,6 +196,24 @@ def line(graph: RecordGraph, tally: Tally) -> LineGraph:
     return LineGraph(
         size, groups, between, across, frozen(found.away), listed, exact, frozen(pieces), piece_exact
     )
+
+
+def joins_next_but_one(graph: RecordGraph, tally: Tally) -> bool:
+    """Return whether a tally counts a whole column, of which edges join each cell to the one two further on.
+
+    Examples:
+        >>> from pandas_blowfish.policy.policy import Policy
+        >>> from pandas_blowfish.policy.domain import Domain, integers
+        >>> policy = Policy(Domain((integers("x", 0, 9),)))
+        >>> joins_next_but_one(policy.graph, policy.plan.hist("x").asked[0].tally)
+        True
+    """
+    binning, own = tally.binnings[0], graph.blocks[0].graph
+    if len(tally.binnings) > 1 or binning.labels is not None or tally.condition is not None or graph.presence:
+        return False
+    if isinstance(own, Cliques):
+        return own.size > 2 and not own.components.any()
+    return isinstance(own, Ball) and own.in_order and own.reaches(2)
 
 
 def _plain(graph: SecretGraph, tally: Tally) -> LineGraph | None:

@@ -19,8 +19,8 @@ from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import BUCKETS, ESTIMATE
-from pandas_blowfish.plan.scales import Scales
+from pandas_blowfish.plan.protocol import BUCKETS
+from pandas_blowfish.plan.scales import ESTIMATE, Scales
 from pandas_blowfish.policy.graph.records import RecordGraph
 
 if TYPE_CHECKING:

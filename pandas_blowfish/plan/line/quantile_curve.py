@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.scales import widest
+from pandas_blowfish.plan.scales import CONCAVE, ESTIMATE, widest
+from pandas_blowfish.plan.transport.tails import any_reach, concave_line
 
 STEPS = tuple(quarters / 4 for quarters in range(4, 15))  # standard errors that bands are tried with
 LEVELS = tuple(
@@ -112,6 +113,7 @@ class Curves:
         rest: Those of the counts after each position; None where only bounds are known.
         together: Whether errors of cumulative counts have no covariance below 0.
         rounding: How much wider whole noise may be than its standard error, 1 or more.
+        terms: What counts are off by, if by no sums of Laplace noises.
     """
 
     positions: Floats
@@ -120,6 +122,22 @@ class Curves:
     rest: Floats | None = None
     together: bool = False
     rounding: float = 1.0
+    terms: str = ESTIMATE
+
+    def room(self, window: int, level: Fraction) -> tuple[float, float]:
+        """Return how far means over a window may be off: by so many errors, and a number where there are any.
+
+        Proof note:
+            Requires: as `cell_bounds`.
+            Ensures:  a mean exceeds that with at most half of what is missing of the level.
+            Because:  all laws are symmetric. Whole Laplace noise is `widest` errors and off by one at most.
+                      Where noise is log-concave in sums of cells the total is exact, so D is such a sum but
+                      for a constant; of means of these, and of what agrees with facts, no law is known.
+            Checked:  tests/plan/transport/test_tails.py::test_quantile_rooms_hold_what_is_known_of_the_law
+        """
+        if self.terms == ESTIMATE:
+            return widest(level) * self.rounding, 1.0
+        return concave_line(level) if self.terms == CONCAVE and window == 1 else (any_reach(level), 0.0)
 
     def errors(self, line: int, q: float) -> Floats:
         """Return the standard errors of positions less the share q of the last one: exact, or at most these.
@@ -173,22 +191,35 @@ def quantiles(curves: Curves, axis: Axis, q: Floats, inside: str = "linear") -> 
     return axis.value(places.ravel(), cell.ravel()), axis.distance(std.ravel())
 
 
+def place_values(axis: Axis, cells: Ints, parts: Floats, inside: str) -> Any:
+    """Return the values of places: cells, and how far inside them; of cell -1, missing values.
+
+    Examples:
+        >>> cells = Axis.of(pd.Index([10, 20]))
+        >>> place_values(cells, np.array([[1, -1]]), np.zeros((1, 2)), "linear").tolist()
+        [20.0, nan]
+    """
+    known, at = cells.ravel() >= 0, np.maximum(cells.ravel(), 0)
+    part = np.nan_to_num(parts.ravel()) if inside == "linear" else np.full(len(at), PARTS[inside])
+    return axis.value(np.where(known, _inside(axis, at, part), np.nan), at)
+
+
 def cell_bounds(curves: Curves, axis: Axis, q: Floats) -> tuple[Ints, Ints]:
     """Return the first and the last cell in which each quantile may lie, answers x `LEVELS`; -1 for none.
 
     Proof note:
-        Requires: unbiased positions whose errors are sums of Laplace noises, with standard errors of at most
-                  `Curves.errors`; a share q that does not depend on them.
+        Requires: unbiased positions whose errors are sums of Laplace noises, or as `Curves.terms` states,
+                  with standard errors of at most `Curves.errors`; a share q that does not depend on them.
         Ensures:  each pair, by itself, holds the cell of the quantile with at least its level's probability.
         Because:  let D be the true positions less q of the last one: they rise, and the quantile's cell c is
                   the first with D[c + 1] >= 0, so D <= 0 up to c and D >= 0 after it. A cell is left out only
                   if the mean of D over the positions up to it, of one or of 64, comes out above t errors of
                   it, or that of those after it below -t errors; errors of means are at most means of errors.
-                  For c each has `widest` at its share of the doubt, half on a side, and the shares add up
-                  to 1. Other cells need no test: the pair encloses all that are not left out.
+                  For c each has `Curves.room` at its share of the doubt, half on a side, and the shares add
+                  up to 1. Other cells need no test: the pair encloses all that are not left out.
         Checked:  tests/plan/line/test_quantile_curve.py::test_cells_are_covered_whatever_the_curve
     """
-    steps = [[widest(1 - (1 - level) * share) for level in LEVELS] for _, share in WINDOWS]
+    steps = [[curves.room(window, 1 - (1 - level) * share) for level in LEVELS] for window, share in WINDOWS]
     _, cells = _places(curves.rising, axis, curves.rising[:, -1:] * q)
     bounds = np.full((2, cells.size, len(LEVELS)), -1, dtype=np.int64)
     for line, positions in enumerate(curves.positions):
@@ -198,14 +229,14 @@ def cell_bounds(curves: Curves, axis: Axis, q: Floats) -> tuple[Ints, Ints]:
                 bounds[:, line * len(q) + number] = cell if positions[-1] > 1e-6 else -1
                 continue
             above = positions - share * positions[-1]
-            last = _passed(above, errors, curves.rounding, steps)
-            first = len(above) - 2 - _passed(-above[::-1], errors[::-1], curves.rounding, steps)
+            last = _passed(above, errors, steps)
+            first = len(above) - 2 - _passed(-above[::-1], errors[::-1], steps)
             ends = (np.minimum(np.minimum(first, last), cell), np.maximum(np.maximum(first, last), cell))
             bounds[:, line * len(q) + number] = ends
     return bounds[0], bounds[1]
 
 
-def _passed(above: Floats, errors: Floats, rounding: float, steps: list[list[float]]) -> Ints:
+def _passed(above: Floats, errors: Floats, steps: list[list[tuple[float, float]]]) -> Ints:
     """Return for each level the last position, the end left out, that may lie at or below 0."""
     dust = 1e-9 * max(float(np.abs(above).max()), 1.0)
     means = [(_means(above, window), _means(errors, window)) for window, _ in WINDOWS]
@@ -213,9 +244,9 @@ def _passed(above: Floats, errors: Floats, rounding: float, steps: list[list[flo
     begin, end = 0, len(above) - 1
     for level in (last, *range(last)):  # the highest leaves few positions for the others
         out = np.zeros(end - begin, dtype=bool)
-        for (mean, error), many in zip(means, steps, strict=True):
-            wide = error[begin:end]
-            room = many[level] * rounding * wide + (wide > 0) + dust  # whole noise is off by one at most
+        for (mean, error), rooms in zip(means, steps, strict=True):
+            wide, (many, more) = error[begin:end], rooms[level]
+            room = many * wide + more * (wide > 0) + dust
             out |= mean[begin:end] > room
         found[level] = begin + np.flatnonzero(~out).max(initial=0)  # nothing lies before the first cell
         begin, end = (begin, found[level] + 1) if level == last else (found[level], end)

@@ -13,24 +13,32 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
-from pandas_blowfish.plan.line.axis import LineGraph, line
+from pandas_blowfish.exact.run_chain import FARTHEST
+from pandas_blowfish.plan.line.axis import LineGraph, joins_next_but_one, line
 from pandas_blowfish.plan.line.dawa import Dawa
 from pandas_blowfish.plan.line.inward import Inward
 from pandas_blowfish.plan.line.layouts import CELLS, HIERARCHICAL, LAYOUTS, ORDERED, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
 from pandas_blowfish.plan.line.runs import Nested
-from pandas_blowfish.plan.line.search import VERY_LONG, search, shorter
+from pandas_blowfish.plan.line.search import SHORT, VERY_LONG, search, shorter
 from pandas_blowfish.plan.line.tree import Tree
 from pandas_blowfish.plan.line.variance import Spread
+from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
+from pandas_blowfish.plan.linear.line_rows import MAX_ATOMS, Optimised
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import Tally
+from pandas_blowfish.plan.transport.transport import TRANSPORT, TransportBuilder
 from pandas_blowfish.policy.policy import Policy
 
-SHORT = 128  # atoms up to which every strategy is searched by itself
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
-WHY_NOT = {Dawa.name: "needs lines that no row can leave or change"}
+STAYS = "needs lines that no row can leave or change"
+WHY_NOT = {
+    Dawa.name: STAYS,
+    TRANSPORT: f"{STAYS}, and edges of 2 to {FARTHEST} cells",
+    Optimised.name: f"needs lines of up to {MAX_ATOMS} atoms whose edges can be listed",
+}
 
 
 class LineBuilder(Protocol):
@@ -67,7 +75,7 @@ class RunsBuilder:
 
 # what can be measured along a line, in the order they are tried; to add a strategy, add its builder here
 RUNS = [RunsBuilder(name, lay) for name, lay in LAYOUTS.items()]
-STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, Dawa]
+STRATEGIES: list[LineBuilder] = [*RUNS, Tree, Inward, TransportBuilder(), Optimised, Dawa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +160,16 @@ class Spans(Question):
     def price(self, policy: Policy) -> Price:
         return price_of(policy, self.columns, self.compact().tally)
 
+    def forced_error(self, policy: Policy, most: int) -> float:
+        return forced_by_edges(policy, self.tally, self._gram, most)
+
+    def _gram(self) -> Floats:
+        """Return for each two atoms how many answers count both; those of two lines share none."""
+        each = count_both([self.ends[0]], [self.ends[1]], [self.tally.shape[self.axis]])
+        return np.asarray(np.kron(np.eye(self.groups), each), dtype=np.float64)
+
     def why_not(self, strategy: str) -> str:
-        return WHY_NOT.get(strategy, super().why_not(strategy))
+        return WHY_NOT.get(strategy, self.counts.why_not(strategy))
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
@@ -170,8 +186,11 @@ class Spans(Question):
                 yield plain
                 if not auto or plain.sensitivity == 0:
                     return
+        graph = policy.graph.project(self.columns)
+        if cells and auto and not every and self.size > VERY_LONG and joins_next_but_one(graph, self.tally):
+            return  # prefix sums are surely worse than counts; transport is not looked at for so many
         asked = self.compact()
-        axis = line(policy.graph.project(asked.columns), asked.tally)
+        axis = line(graph, asked.tally)
         wanted = [
             each
             for each in STRATEGIES
@@ -260,7 +279,7 @@ def is_worthwhile(name: str, axis: LineGraph, *, counts: bool) -> bool:
         return name == Tree.name
     if axis.size > VERY_LONG and (len(axis.across) or 2 * len(axis.away) > axis.size):
         return name == HIERARCHICAL  # rows leave from everywhere: sums from one end cost the most
-    return not counts or name in (ORDERED, Tree.name) or axis.size <= LONG
+    return not counts or name in (ORDERED, Tree.name, TRANSPORT) or axis.size <= LONG
 
 
 def _contest(

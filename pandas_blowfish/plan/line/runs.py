@@ -20,9 +20,8 @@ from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
 from pandas_blowfish.plan.line.variance import Spread, estimate
 from pandas_blowfish.plan.loss import EXACT, WorstCase
-from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import spread_runs
-from pandas_blowfish.plan.scales import Scales, fit_scales, row_variances
+from pandas_blowfish.plan.scales import ESTIMATE, SUM, Scales, fit_scales, row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts, stays_exact
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.graph.records import RecordGraph

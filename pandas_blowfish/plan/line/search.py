@@ -20,6 +20,7 @@ from pandas_blowfish.plan.line.variance import Spread
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.question import Spans
 
+SHORT = 128  # atoms up to which every strategy is searched by itself
 FINEST = 240  # weights are whole numbers up to this
 MAX_CACHED = 256
 SAMPLE = 2_000  # given ranges that the search looks at

@@ -15,9 +15,8 @@ from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph
 from pandas_blowfish.plan.line.strategy import End, Entry, LineStrategy
 from pandas_blowfish.plan.line.variance import find_corrections
-from pandas_blowfish.plan.protocol import ESTIMATE, SUM
 from pandas_blowfish.plan.query_rows import shift_rows
-from pandas_blowfish.plan.scales import Scales, row_variances
+from pandas_blowfish.plan.scales import ESTIMATE, SUM, Scales, row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 from pandas_blowfish.policy.cells import Cells

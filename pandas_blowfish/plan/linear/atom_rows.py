@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 IDENTITY, DIRECT, OPTIMISED = "identity", "direct", "optimised"
 MAX_DENSE = 768  # atoms, and rows, up to which all rows are used for every answer
+MAX_PACKED = 1 << 26  # bytes of the numbers of rows that are kept
 LIMIT = 2**61  # measured values are clamped to it, which brings neighbours no further apart
 CLOSE = 1e-8  # of a query's largest number: by how much what is estimated may differ from what is asked
 PROOF = (
@@ -329,11 +330,20 @@ def pack_rows(rows: Any) -> dict[str, Any]:
 
 
 def unpack_rows(kept: Mapping[str, Any]) -> Any:
-    """Return the matrix that `pack_rows` described."""
+    """Return the matrix that `pack_rows` described, refusing more numbers than any strategy keeps."""
     from scipy.sparse import csr_array
 
     begins, columns, numbers = (
-        np.frombuffer(zlib.decompress(base64.b85decode(kept[name])), dtype="<i8").astype(np.int64)
+        np.frombuffer(_inflate(base64.b85decode(kept[name])), dtype="<i8").astype(np.int64)
         for name in ("begins", "columns", "numbers")
     )
     return csr_array((numbers, columns, np.cumsum(begins)), shape=tuple(kept["shape"]))
+
+
+def _inflate(packed: bytes) -> bytes:
+    """Return compressed bytes as they were, up to a size."""
+    reader = zlib.decompressobj()
+    found = reader.decompress(packed, MAX_PACKED)
+    if not reader.eof:
+        raise ValueError("too many numbers, or no end of them")
+    return found

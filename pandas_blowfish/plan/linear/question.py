@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.axis import LineGraph, line
 from pandas_blowfish.plan.line.layouts import CELLS, LAYOUTS, lay_cells
 from pandas_blowfish.plan.line.nest import Layout
@@ -27,6 +27,7 @@ from pandas_blowfish.plan.linear.atom_rows import (
     unpack_rows,
 )
 from pandas_blowfish.plan.linear.atoms import Atoms, column_classes, gather
+from pandas_blowfish.plan.linear.bound import forced_by_edges
 from pandas_blowfish.plan.linear.line_sums import LineSums, number_answers
 from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.woven import Woven
@@ -85,6 +86,16 @@ class Queries(Question):
     def stated_matrix(self) -> Any:
         """Return the queries as the caller wrote them."""
         return self.matrix
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the answers."""
+        return forced_by_edges(policy, self.tally, self._gram, most)
+
+    def _gram(self) -> Floats:
+        """Return for each two cells the product of their columns; those of two groups share no query."""
+        matrix = self.matrix.astype(np.float64)
+        groups = self.tally.size // matrix.shape[1]
+        return np.kron(np.eye(groups), (matrix.T @ matrix).toarray())
 
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool

@@ -173,17 +173,17 @@ def _listed(graph: RecordGraph, tally: Tally, of_bin: Ints, count: int) -> Ints 
     if len(tally.binnings) > 1 or tally.condition is not None:
         return None
     atoms = np.where(of_bin < 0, count, of_bin)
-    found = _of_column(graph.blocks[0].graph, atoms, count)
+    found = joined_in_column(graph.blocks[0].graph, atoms, count)
     if found is not None and graph.presence:
         present = np.unique(atoms)
         found = np.concatenate([found, np.column_stack([present, np.full(len(present), count)])])
     return None if found is None else _distinct(found, count)
 
 
-def _of_column(graph: SecretGraph, atoms: Ints, count: int) -> Ints | None:
+def joined_in_column(graph: SecretGraph, atoms: Ints, count: int) -> Ints | None:
     """Return joined atoms of one column from what is known about its graph, or None."""
     if isinstance(graph, WithMissing):
-        found = _of_column(graph.inner, atoms[:-1], count)
+        found = joined_in_column(graph.inner, atoms[:-1], count)
         if found is None or not (graph.joined or graph.like is not None):
             return found
         present = np.unique(atoms[:-1] if graph.joined else atoms[graph.partners])

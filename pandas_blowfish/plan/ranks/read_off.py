@@ -12,12 +12,11 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import ONE
 from pandas_blowfish.plan.ranks.candidates import Candidates
 from pandas_blowfish.plan.ranks.gap import read_off_gap
 from pandas_blowfish.plan.ranks.selection import RankRows
 from pandas_blowfish.plan.ranks.solve import solve_largest
-from pandas_blowfish.plan.scales import variance
+from pandas_blowfish.plan.scales import ONE, variance
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.tables.identity import PROOF, PROOF_EXACT
 from pandas_blowfish.policy.graph.records import RecordGraph

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats
-from pandas_blowfish.plan.scales import variance, widest
+from pandas_blowfish.plan.scales import ESTIMATE, variance, widest
+from pandas_blowfish.plan.transport.tails import any_reach
 
 STEPS = 45  # halvings that ends of intervals are found by
 SLACK = 1e-9
@@ -38,6 +39,8 @@ class Averages:
         public: For each line whether its number of rows is exact.
         finest: The smallest scale of the noise.
         post: Whether impossible values are moved to the nearest that are not.
+        widening: How many times further than their errors say sums may go of noises that sum to 0.
+        terms: What counts are off by: of weighted sums of other noise than Laplace's no law is known.
     """
 
     sums: Floats
@@ -49,6 +52,8 @@ class Averages:
     public: Any
     finest: Fraction
     post: bool
+    widening: float = 1.0
+    terms: str = ESTIMATE
 
     @property
     def rows(self) -> Floats:
@@ -90,7 +95,11 @@ class Averages:
             levels: The probabilities.
             shares: By how many such sums the doubt is shared.
         """
-        one, wide = variance(self.finest), np.array([widest(1 - (1 - level) / shares) for level in levels])
+        sure = [1 - (1 - level) / shares for level in levels]
+        if self.terms != ESTIMATE:
+            return np.array([any_reach(each) for each in sure])[:, None]
+        one, wide = variance(self.finest), np.array([widest(each) for each in sure])
+        wide = self.widening * wide
         if one <= 0:
             return wide[:, None]
         rounding = np.sqrt(float(2 * self.finest**2) / one)

@@ -13,58 +13,46 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.line.axis import LineGraph
-from pandas_blowfish.plan.line.nest import Layout, Nest
-from pandas_blowfish.plan.line.tree import Crossing
-from pandas_blowfish.plan.line.variance import Spread
-from pandas_blowfish.plan.scales import row_variances
 from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.shape.line_records import (
+    ALONE,
+    MAX_CELLS,
+    READERS,
+    WEIGHERS,
+    from_runs,
+    laid,
+    read_codes,
+    to_runs,
+    widths,
+)
 
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.runs import Nested
     from pandas_blowfish.plan.line.tree import Tree
-    from pandas_blowfish.plan.tables.identity import Identity
+    from pandas_blowfish.plan.linear.line_rows import Optimised
+    from pandas_blowfish.plan.tables.identity import CliqueCounts, Identity
     from pandas_blowfish.plan.tables.residual import Residual
 
 Record = dict[str, Any]
-MAX_RUNS = 2_000  # in one list: longer ones are left out, and errors of ranges are bounds
-MAX_BRANCHINGS, MAX_CELLS = 64, 20_000_000  # that a receipt may describe
-ALONE = -2  # a total that is exact by itself; -1 for none that is exact, else the number of a shared one
-
-
-def to_runs(values: NDArray[Any]) -> list[list[Any]] | None:
-    """Return a list as runs of equal values; None where there are too many.
-
-    Examples:
-        >>> to_runs(np.array([5, 5, 5, 7]))
-        [[5, 3], [7, 1]]
-    """
-    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
-    if len(first) > MAX_RUNS or len(values) > MAX_CELLS:
-        return None
-    many = np.diff(np.append(first, len(values)))
-    return [[value, run] for value, run in zip(values[first].tolist(), many.tolist(), strict=True)]
-
-
-def from_runs(runs: Sequence[Sequence[Any]], size: int | None = None) -> NDArray[Any]:
-    """Return the list that runs describe, refusing one of another size.
-
-    Examples:
-        >>> from_runs([[5, 3], [7, 1]], 4).tolist()
-        [5, 5, 5, 7]
-    """
-    values, many = [run[0] for run in runs], [int(run[1]) for run in runs]
-    if min(many, default=1) < 1 or sum(many) > MAX_CELLS or (size is not None and sum(many) != size):
-        raise ValueError("runs of another length")
-    return np.repeat(np.array(values, dtype=None if values else np.int64), many)
 
 
 def describe_cells(made: Identity) -> Record | None:
     """Return how errors of single counts go together: they are independent but for exact totals."""
     return _complete({"of": "cells", "exact": to_runs(_codes(made.parts)), "scales": [str(made.scale)]})
+
+
+def describe_cliques(made: CliqueCounts) -> Record | None:
+    """Return the same of counts whose noise sums to 0 over each total: how wide that of each total is."""
+    spreads = made.spreads.tolist()
+    return _complete({**(describe_cells(made) or {"exact": None}), "spreads": spreads})
+
+
+def describe_parts(codes: Ints, spreads: Floats, scale: Fraction) -> Record | None:
+    """Return the same of counts of which each has the number of its total, or is exact: `ALONE`."""
+    stated = {"of": "cells", "exact": to_runs(codes), "scales": [str(scale)], "spreads": spreads.tolist()}
+    return _complete(stated)
 
 
 def describe_runs(made: Nested) -> Record | None:
@@ -85,6 +73,13 @@ def describe_tree(made: Tree) -> Record | None:
     found["parents"] = to_runs(np.arange(made.line.size) - forest.parent)
     found["roots"] = to_runs(made.root_variances[:, forest.roots].ravel())
     return _complete({**found, "steps": _steps(made)})
+
+
+def describe_rows(made: Optimised) -> Record | None:
+    """Return how errors of the best estimates from any rows go together."""
+    sizes = to_runs(np.diff(np.append(made.line.starts, made.line.size)))
+    found: Record = {"of": "rows", "rows": made.form["rows"], "scales": [str(made.scale)], "sizes": sizes}
+    return _complete({**found, "exact": to_runs(_codes(made.line.exact)), "steps": _steps(made)})
 
 
 def describe_effects(made: Residual, places: tuple[int, ...]) -> Record | None:
@@ -110,15 +105,7 @@ def _codes(exact: ExactParts) -> Ints:
     return np.where(exact.alone, ALONE, exact.total_of)
 
 
-def _read_codes(record: Mapping[str, Any], size: int | None = None) -> Ints:
-    """Return which totals are exact, refusing numbers of totals that so few parts cannot have."""
-    codes = from_runs(record["exact"], size)
-    if codes.dtype.kind != "i" or codes.min(initial=0) < ALONE or codes.max(initial=0) > len(codes):
-        raise ValueError("no codes of totals")
-    return codes
-
-
-def _steps(made: Nested | Tree) -> list[list[Any]] | None:
+def _steps(made: Nested | Tree | Optimised) -> list[list[Any]] | None:
     """Return how many atoms lie between one answer's end and the next, from the line's beginning."""
     return to_runs(np.diff(made.asked.ends[1], prepend=0))
 
@@ -165,10 +152,10 @@ def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Seque
         )
     size, lines = shape[-1], math.prod(shape[:-1])
     out, last = tuple(n for n in range(len(shape)) if n not in kept), len(shape) - 1 in kept
-    codes = _read_codes(record) if "exact" in record else None
+    codes = read_codes(record) if "exact" in record else None
     if record["of"] == "cells" and codes is not None and "steps" not in record and len(codes) == lines * size:
         return _times(record) * _cell_tables(record, codes, _kept_cells(shape, kept))
-    if codes is not None:
+    if codes is not None and "spreads" not in record:
         record = {**record, "exact": [[code, 1] for code in np.where(codes >= 0, -1, codes).tolist()]}
     ends = np.arange(size if last else 1)
     each = range_variances(record, lines, size, ends, ends + 1 if last else np.array([size]))
@@ -177,12 +164,13 @@ def table_variances(record: Mapping[str, Any], shape: Sequence[int], kept: Seque
 
 def _cell_tables(record: Mapping[str, Any], codes: Ints, of: Ints) -> Floats:
     """Return the variances of sums of single counts, by the number of the sum that each counts in."""
-    inside, many, own = codes >= 0, np.bincount(codes[codes >= 0]), Fraction(record["scales"][0])
-    found = np.bincount(of, codes != ALONE)
+    inside, many = codes >= 0, np.bincount(codes[codes >= 0])
+    own, spreads = widths(record, codes)
+    whole = np.bincount(of, np.append(spreads, [0.0, own])[np.where(codes == ALONE, -2, codes)])
     pairs, often = np.unique(of[inside] * max(len(many), 1) + codes[inside], return_counts=True)
     place, total = np.divmod(pairs, max(len(many), 1))
-    found = found - np.bincount(place, often**2 / many[total], len(found))
-    return np.asarray(row_variances([own])[0] * np.where(found > 1e-9, found, 0.0))
+    found = whole - np.bincount(place, spreads[total] * often**2 / many[total], len(whole))
+    return np.asarray(np.where(found > 1e-9 * whole, found, 0.0))
 
 
 def _kept_cells(shape: Sequence[int], kept: Sequence[int]) -> Ints:
@@ -215,15 +203,27 @@ def keep_columns(record: Mapping[str, Any], shape: Sequence[int], kept: Sequence
     last, single = len(shape) - 1, record["of"] == "cells"
     if "exact" not in record or not (single or last in kept) or ("steps" in record and single):
         return None
-    codes = _read_codes(record)
+    codes = read_codes(record)
     parts = len(codes) // math.prod(shape[:-1])
     if single and parts != shape[-1]:
         return None
-    merged = _merge(codes, _kept_cells([*shape[:-1], parts], kept))
+    of = _kept_cells([*shape[:-1], parts], kept)
+    merged = _merge(codes, of)
     if merged is None or (not single and _repeats(merged.reshape(-1, parts))):
         return None
     times = _times(record) * math.prod(shape[n] for n in range(len(shape)) if n not in kept)
-    return _complete({**record, "exact": to_runs(merged), "times": times})
+    found = {**record, "exact": to_runs(merged), "times": times}
+    if "spreads" in record:
+        found["spreads"] = _merge_spreads(widths(record, codes)[1], codes, of, merged)
+    return _complete(found)
+
+
+def _merge_spreads(spreads: Floats, codes: Ints, of: Ints, merged: Ints) -> list[float]:
+    """Return how wide errors of the sums of each merged total are, per part of a sum: their mean."""
+    each = np.bincount(of, np.append(spreads, [0.0, 0.0])[codes]) / np.bincount(of)
+    found = np.zeros(int(merged.max(initial=-1)) + 1)
+    found[merged[merged >= 0]] = each[merged >= 0]
+    return [float(width) for width in found]
 
 
 def _keep_effects(record: Mapping[str, Any], kept: Sequence[int]) -> Record:
@@ -286,7 +286,7 @@ def _effect_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats
     *outer, size = (int(many) for many in record["shape"])
     if math.prod(outer) != lines:
         raise ValueError("another number of lines")
-    weights = [*(np.eye(many) for many in outer), _laid(first, each, size)]
+    weights = [*(np.eye(many) for many in outer), laid(first, each, size)]
     return _effect_variances(record, weights).reshape(lines, -1)
 
 
@@ -365,95 +365,5 @@ def _times(record: Mapping[str, Any]) -> float:
     return times
 
 
-def _laid(first: int, each: Floats, size: int) -> Floats:
-    """Return weights by atom of a whole line, 0 outside of what is asked."""
-    found = np.zeros((len(each), size))
-    found[:, first : first + each.shape[1]] = each
-    return found
-
-
-def _cell_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    own = row_variances([Fraction(record["scales"][0])])[0]
-    codes = _read_codes(record)
-    many, by_line = np.bincount(codes[codes >= 0]), codes.reshape(lines, -1)
-    weights = _laid(first, each, by_line.shape[1])
-    found = (weights**2 @ (by_line != ALONE).T.astype(np.float64)).T
-    for number, line in enumerate(by_line):
-        inside = line >= 0
-        totals, of = np.unique(line[inside], return_inverse=True)
-        for place, weight in enumerate(weights[:, inside]):
-            sums = np.bincount(of, weight, len(totals))
-            found[number, place] -= (sums**2 / many[totals]).sum()
-    return np.asarray(own * found)
-
-
-def _run_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    spread = _read_runs(record, lines)
-    return spread.weigh_lines(_laid(first, each, spread.nest.size))
-
-
-def _tree_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -> Floats:
-    parent, own, tops = _read_tree(record, lines)
-    weights = _laid(first, each, len(parent))
-    inner = parent != np.arange(len(parent))
-    over = (weights - weights[:, parent])[:, inner] ** 2 @ own[inner]
-    return np.asarray(over + tops @ (weights**2).T)
-
-
-def _cell_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    own = row_variances([Fraction(record["scales"][0])])[0]
-    codes = _read_codes(record)
-    many = np.bincount(codes[codes >= 0])
-    found = np.zeros((lines, len(low)))
-    for number, line in enumerate(codes.reshape(lines, -1)):
-        free = np.append(0, np.cumsum(line != ALONE))
-        found[number] = free[high] - free[low]
-        for total in np.unique(line[line >= 0]).tolist():
-            inside = np.append(0, np.cumsum(line == total))
-            found[number] -= (inside[high] - inside[low]) ** 2 / many[total]
-    return own * np.where(found > 1e-9, found, 0.0)
-
-
-def _run_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    return _read_runs(record, lines).by_line(low, high)
-
-
-def _read_runs(record: Mapping[str, Any], lines: int) -> Spread:
-    """Return how estimates on the nest that a record describes vary."""
-    sizes = from_runs(record["sizes"])
-    ends = np.cumsum(sizes)
-    codes = _read_codes(record, lines * len(sizes))
-    exact = ExactParts(codes == ALONE, np.maximum(codes, -1), int(codes.max(initial=-1)) + 1)
-    wide = np.flatnonzero(sizes > 1)
-    between = np.column_stack([ends - sizes, ends - 1])[wide]
-    none = np.zeros((0, 2), dtype=np.int64)
-    segments = np.repeat(np.arange(len(sizes)), sizes)
-    line = LineGraph(int(ends[-1]), lines, between, none, none[:, 0], None, exact, segments, exact)
-    if len(record["layout"]["branching"]) > MAX_BRANCHINGS:
-        raise ValueError("too many branchings")
-    nest = Nest(line, Layout.from_dict(record["layout"]))
-    return Spread(nest, row_variances([Fraction(scale) for scale in record["scales"]]))
-
-
-def _tree_ranges(record: Mapping[str, Any], lines: int, low: Ints, high: Ints) -> Floats:
-    parent, own, tops = _read_tree(record, lines)
-    inner, size = np.flatnonzero(parent != np.arange(len(parent))), len(parent)
-    sums = np.cumsum(np.pad(tops, ((0, 0), (1, 0))), axis=1)
-    over = Crossing(inner, parent[inner], own[inner], size).variances(low, high)
-    found = over + sums[:, high] - sums[:, low]
-    return np.where(found > 1e-9 * max(float(own.max()), float(tops.max())), found, 0.0)
-
-
-def _read_tree(record: Mapping[str, Any], lines: int) -> tuple[Ints, Floats, Floats]:
-    """Return each atom's parent, its sum's variance, and those of the totals at roots, lines x atoms."""
-    up = from_runs(record["parents"])
-    size = len(up)
-    parent, codes = np.arange(size) - up, from_runs(record["codes"], size)
-    own = np.append(row_variances([Fraction(scale) for scale in record["scales"]]), 0.0)[codes]
-    roots, tops = np.flatnonzero(up == 0), np.zeros((lines, size))
-    tops[:, roots] = from_runs(record["roots"], lines * len(roots)).reshape(lines, -1)
-    return parent, own, tops
-
-
-_READERS = {"cells": _cell_ranges, "runs": _run_ranges, "tree": _tree_ranges, "effects": _effect_ranges}
-_WEIGHERS = {"cells": _cell_sums, "runs": _run_sums, "tree": _tree_sums, "effects": _effect_sums}
+_READERS = {**READERS, "effects": _effect_ranges}
+_WEIGHERS = {**WEIGHERS, "effects": _effect_sums}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.errors import DomainTooLargeError
-from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.plan.line.layouts import branchings
+from pandas_blowfish.plan.linear.bound import count_both, forced_by_edges
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.tables.ladder import Ladder, count_filled, ladder, longest
 from pandas_blowfish.plan.tables.levels import BoxLevels, Levels, search
@@ -79,6 +80,19 @@ class Boxes(Question):
     def index(self) -> pd.Index[Any]:
         """Return the index of all answers: groups outermost."""
         return self.labels()
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the boxes."""
+        shown, binnings = self.shown_columns, self.whole.binnings
+        hidden = (each.join() for each in binnings[shown:])
+        counted = replace(self.whole, binnings=(*binnings[:shown], *hidden))
+        return forced_by_edges(policy, counted, self._gram, most)
+
+    def _gram(self) -> Floats:
+        """Return for each two cells how many boxes hold both; those of two groups share none."""
+        shape = self.whole.shape
+        each = count_both(self.starts, self.stops, shape[self.groups : self.shown_columns])
+        return np.asarray(np.kron(np.eye(math.prod(shape[: self.groups])), each), dtype=np.float64)
 
     @property
     def shown_columns(self) -> int:

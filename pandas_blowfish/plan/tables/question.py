@@ -16,14 +16,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_blowfish.exact.arrays import Floats, Ints, frozen
+from pandas_blowfish.plan.linear.bound import forced_by_edges
 from pandas_blowfish.plan.price import Price, price_of
 from pandas_blowfish.plan.protocol import AskedCase, Builder, Question, Strategy, find_builder
 from pandas_blowfish.plan.sensitivity import tally_sensitivity
 from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.cover import Cover, find_tables
-from pandas_blowfish.plan.tables.identity import Identity
+from pandas_blowfish.plan.tables.identity import CliqueCounts, CliquesBuilder, CliqueTable, Identity
 from pandas_blowfish.plan.tables.residual import Residual, WeightedTable
 from pandas_blowfish.plan.tables.sensitivity import Changes, changes
+from pandas_blowfish.plan.tables.shared.joint_tables import SHARED, SharedBuilder
 from pandas_blowfish.plan.tally import MAX_TOGETHER, Binning, Tally, tally
 from pandas_blowfish.policy.domain import Domain
 from pandas_blowfish.policy.expression import Condition, columns_of
@@ -35,12 +37,15 @@ Places = tuple[int, ...]
 MAX_JOINT = 10**6  # cells of one table over all columns that is considered
 EVEN, JOINT, RESIDUAL = "even", "joint", "residual"
 
-# what can be measured for a table of counts, the simplest first: a class with `name` and
-# `build(graph, tally, epsilon)`; to add a strategy, add its class here
-STRATEGIES: list[Any] = [Identity]
+# what can be measured for a table of counts, the simplest first: what has a `name` and
+# `build(graph, tally, epsilon)`, None where it cannot; to add a strategy, add its builder here
+STRATEGIES: list[Any] = [Identity, CliquesBuilder()]
+SINGLE = (Identity.name, CliqueCounts.name)  # strategies of single tables
 
 WHY_NOT = {
     JOINT: "is one of the tables asked for, or has too many cells",
+    CliqueCounts.name: "is for up to 64 bins of each group, whose total no edge changes",
+    SHARED: "needs several tables, and that no edge leads to where a row is not counted (as with presence)",
     RESIDUAL: f"splits tables of up to {MAX_TOGETHER} columns",
 }
 
@@ -65,6 +70,10 @@ class Counts(Question):
         """Return what public facts cost these counts."""
         return price_of(policy, self.columns, self.tally)
 
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on the counts."""
+        return forced_by_edges(policy, self.tally, lambda: np.eye(self.tally.size), most)
+
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
@@ -73,10 +82,16 @@ class Counts(Question):
         graph = policy.graph.project(self.columns)
         for each in STRATEGIES:
             if strategy in ("auto", each.name):
-                found: Strategy = each.build(graph, self.tally, epsilon)
+                found: Strategy | None = each.build(graph, self.tally, epsilon)
+                if found is None:
+                    continue
                 yield found
                 if found.sensitivity == 0:
                     return
+
+    def why_not(self, strategy: str) -> str:
+        """Return why a strategy may not be able to answer this question."""
+        return WHY_NOT.get(strategy, super().why_not(strategy))
 
     def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Strategy:
         """Return what an earlier release measured: the bins determine it."""
@@ -127,7 +142,7 @@ class Marginals(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the strategies that can be asked for."""
-        return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name != Identity.name)
+        return tuple(each.name for each in MARGINALS if len(self.asked) == 1 or each.name not in SINGLE)
 
     @cached_property
     def whole(self) -> Tally:
@@ -184,6 +199,22 @@ class Marginals(Question):
     def index(self) -> pd.Index[Any]:
         """Return the index of a single table; of several just the numbers of all answers."""
         return self.labels(self.asked[0]) if len(self.asked) == 1 else pd.RangeIndex(sum(self.answers))
+
+    def forced_error(self, policy: Policy, most: int) -> float:
+        """Return what single edges force on all tables together."""
+        shown = 1 + max((place for table in self.asked for place in table), default=-1)
+        hidden = (each.join() for each in self.whole.binnings[shown:])
+        counted = replace(self.whole, binnings=(*self.whole.binnings[:shown], *hidden), shown=shown)
+        return forced_by_edges(policy, counted, lambda: self._gram(counted), most)
+
+    def _gram(self, counted: Tally) -> Floats:
+        """Return for each two cells in how many of the asked tables they are one."""
+        codes = np.unravel_index(np.arange(counted.size), counted.shape)
+        same = [each[:, None] == each for each in codes]
+        found = np.zeros((counted.size,) * 2)
+        for table in self.asked:
+            found += np.logical_and.reduce([same[place] for place in table])
+        return found
 
     def labels(self, places: Places) -> pd.Index[Any]:
         """Return the index of a table: the full declared domain."""
@@ -260,9 +291,17 @@ class Marginals(Question):
 
     def groups(self, policy: Policy) -> tuple[Ints, ...]:
         """Return for each column the group, which no edge leaves, of each kept cell or bin."""
+        return self.groups_of(self.graph(policy))
+
+    def leaves(self, graph: RecordGraph) -> bool:
+        """Tell whether an edge of a graph of these columns may lead a row to where it is not counted."""
+        return changes(graph, self._filter).leaves
+
+    def groups_of(self, graph: RecordGraph) -> tuple[Ints, ...]:
+        """Return the same for a graph of these columns."""
         if self.empty:  # all counts are 0, always
             return tuple(frozen(np.arange(size)) for size in self.sizes)
-        graph, found = self.graph(policy), []
+        found = []
         for column, kept, marks in zip(self.domain.columns, self.kept_bins, self.whole.marks, strict=True):
             whole = graph.project([column]).blocks[0].graph.components
             inside = marks >= 0
@@ -311,9 +350,22 @@ class MarginalCase(AskedCase[Marginals]):
         return len(self.question.asked) == 1
 
     @cached_property
+    def counted(self) -> Tally:
+        """Return the single table that is asked for."""
+        asked = self.question
+        names = [asked.domain.columns[place] for place in asked.asked[0]]
+        return tally(asked.domain, names, dict(asked.binned) or None, asked.condition)
+
+    @cached_property
     def cover(self) -> Cover:
         """Return how the asked tables, their effects and the policy's edges hang together."""
         return self.question.cover(self.policy)
+
+    @cached_property
+    def best_tables(self) -> list[tuple[Places, Places, int]]:
+        """Return the best tables and weights that a search finds, where each cell has a noise of its own."""
+        with one_thread():
+            return find_tables(self.cover)
 
     def measure_tables(self, name: str, tables: Sequence[Sequence[Any]]) -> Residual:
         """Return some tables as a strategy: the columns of each, those that are folded, and its weight."""
@@ -335,9 +387,7 @@ class IdentityBuilder:
     def reread(self, case: MarginalCase, form: Mapping[str, Any]) -> Strategy:
         """Return the one way there is."""
         del form
-        asked = case.question
-        names = [asked.domain.columns[place] for place in asked.asked[0]]
-        counted = tally(asked.domain, names, dict(asked.binned) or None, asked.condition)
+        counted = case.counted
         return Identity.build(case.policy.graph.project(counted.domain.columns), counted, case.epsilon)
 
 
@@ -387,14 +437,15 @@ def _joint_table(case: MarginalCase) -> list[tuple[Places, Places, int]] | None:
 
 def _best_tables(case: MarginalCase) -> list[tuple[Places, Places, int]]:
     """Return the best tables and weights that a search finds."""
-    with one_thread():
-        return find_tables(case.cover)
+    return case.best_tables
 
 
 # what can be measured for marginals, in the order they are tried; to add a strategy, add its builder here
 MARGINALS: list[Builder[MarginalCase]] = [
     IdentityBuilder(),
+    CliqueTable(),
     TablesBuilder(EVEN, _asked_tables),
     TablesBuilder(JOINT, _joint_table),
     TablesBuilder(RESIDUAL, _best_tables, single=True),
+    SharedBuilder(),
 ]

@@ -9,7 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -210,14 +210,9 @@ class Residual(EffectTables):
 
     def _folded(self, table: WeightedTable, bins: Ints) -> tuple[Ints, Ints]:
         """Return the rows of a table's cells, and 1 or -1 by the values of its folded columns."""
-        codes = np.unravel_index(np.maximum(bins, 0), [self.question.sizes[place] for place in table.places])
-        rows, sign = np.zeros(len(bins), dtype=np.int64), np.ones(len(bins), dtype=np.int64)
-        for place, code in zip(table.places, codes, strict=True):
-            if place in table.folded:
-                sign = sign * (1 - 2 * code)
-            else:
-                rows = rows * self.question.sizes[place] + code
-        return np.where(bins < 0, -1, rows), sign
+        shape = tuple(self.question.sizes[place] for place in table.places)
+        rows, sign = _fold(shape, tuple(place in table.folded for place in table.places))
+        return np.where(bins < 0, -1, rows[bins]), sign[bins]
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
         """Return the answers: the unbiased ones, or the nearest of the right shape."""
@@ -241,3 +236,13 @@ class Residual(EffectTables):
                 fold = kron(fold, csr_array(one))
             parts[number] = fold @ parts[number]
         return vstack(parts, format="csr").astype(np.int64)
+
+
+@lru_cache(maxsize=256)
+def _fold(shape: tuple[int, ...], folded: tuple[bool, ...]) -> tuple[Ints, Ints]:
+    """Return for each cell of a table its row where some columns are folded, and its sign."""
+    rows, sign = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    for size, fold in zip(shape, folded, strict=True):
+        rows = (rows[:, None] * (1 if fold else size) + np.arange(size) * (not fold)).ravel()
+        sign = (sign[:, None] * (1 - 2 * np.arange(size) * fold)).ravel()
+    return rows, sign

@@ -16,7 +16,6 @@ import numpy as np
 
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.given import Family, Given
-from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.shape.agree import agree
 from pandas_blowfish.plan.shape.coarse import shape_sums
 from pandas_blowfish.plan.shape.nonnegative import (
@@ -59,7 +58,7 @@ def solve_counts(measurement: Identity, values: Ints, post: bool | str, given: G
     if not post or measurement.scale == 0:
         return Solved(unshaped, unshaped)
     shaped, moving = unshaped.copy(), ~parts.alone
-    own = variance(measurement.scale)
+    own = measurement.noise_variance
     shaped[moving] = shape_sums(unshaped[moving], parts.total_of[moving], totals, own)
     if families:
         spread = free * (

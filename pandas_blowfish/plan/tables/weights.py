@@ -94,6 +94,7 @@ def descend(
     steps: int,
     within: tuple[float, float] | None = None,
     gain: float = 2.220446049250313e-09,
+    memory: int = MEMORY,
 ) -> Floats:
     """Return a point further down, of the start's shape: the descent that all searches with slopes share.
 
@@ -103,6 +104,7 @@ def descend(
         steps: How many steps to take at most.
         within: The least and the largest number of a point; None for any.
         gain: The relative gain of a step below which it ends.
+        memory: How many moves it remembers.
 
     Examples:
         >>> descend(lambda at: (float(((at - 3) ** 2).sum()), 2 * (at - 3)), np.zeros(1), steps=9).tolist()
@@ -120,7 +122,7 @@ def descend(
         jac=True,
         method="L-BFGS-B",
         bounds=None if within is None else [within] * start.size,
-        options={"maxiter": steps, "maxcor": MEMORY, "ftol": gain},
+        options={"maxiter": steps, "maxcor": memory, "ftol": gain},
     )
     return np.asarray(found.x.reshape(start.shape))
 

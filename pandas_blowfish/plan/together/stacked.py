@@ -56,7 +56,7 @@ class Stacked(OneRound):
         Requires: shares as `SeveralQuestions` gives them: each strategy loses at most its share over every
                   edge, strategies that one edge may change share epsilon, or all edges were tried.
         Ensures:  privacy loss <= epsilon.
-        Because:  rows have noises of their own, so losses over an edge add up over rows, and so over
+        Because:  no strategies draw noise together, so losses over an edge add up over draws, and so over
                   strategies; those whose columns an edge leaves alone lose nothing. Where all edges were
                   tried the sum itself was found to be at most epsilon, in fractions.
         Checked:  tests/privacy/test_together_loss.py::test_loss_of_random_instances
@@ -116,12 +116,7 @@ class Stacked(OneRound):
     @cached_property
     def scales(self) -> Scales:
         """Return one scale per query row, strategy after strategy."""
-        values: list[Fraction] = []
-        codes = []
-        for each in self.measured:
-            codes.append(each.scales.codes.astype(np.int64) + len(values))
-            values += each.scales.values
-        return Scales(values, np.concatenate(codes))
+        return Scales.stack([each.scales for each in self.measured])
 
     @cached_property
     def sensitivity(self) -> Fraction:

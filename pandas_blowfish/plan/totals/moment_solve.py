@@ -13,8 +13,9 @@ import numpy as np
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.scales import divisor, reach, variance
+from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.solved import Solved
+from pandas_blowfish.plan.totals.law import BoxLaw, read_law, state_laws
 from pandas_blowfish.plan.totals.moments import COUNTED, NoisyMoments
 from pandas_blowfish.policy.attribute import Grid
 
@@ -35,6 +36,7 @@ def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
     """Return what answers and their intervals are read by, as plain data."""
     halves: list[str] = []
     lows: list[str] = []
+    boxes, own_boxes = state_laws(measurement.laws)
     for own, (low, high) in zip(measurement.lattices, measurement.bounds, strict=True):
         most = measurement.rounding[len(halves)]
         least, greatest = (own.origin + own.unit * end for end in (low, high))
@@ -52,6 +54,7 @@ def moment_facts(measurement: NoisyMoments) -> dict[str, Any]:
         "halves": halves,
         "lows": lows,
         "scales": [str(scale) for scale in measurement.total_scales],
+        **({"box_reaches": boxes, "boxes": own_boxes} if boxes else {}),
         "pairs": [[*p.columns, p.count, *p.sums, *p.squares, p.product] for p in measurement.pairs],
     }
 
@@ -95,16 +98,18 @@ class MomentReader:
         """Return the numbers of the count, both sums, both squares and the product."""
         return tuple(int(each) for each in self.stated["pairs"][self.number][2:])
 
-    def _scale(self, number: int) -> Fraction:
-        return Fraction(self.stated["scales"][number])
+    def _law(self, number: int) -> BoxLaw:
+        boxes = self.stated.get("boxes")  # receipts without are of independent noise
+        own = boxes[number] if boxes else None
+        return read_law(self.stated["scales"][number], own, self.stated.get("box_reaches", ()))
 
     def _noise(self, number: int) -> float:
-        return variance(self._scale(number)) if number >= 0 else 0.0
+        return self._law(number).variance if number >= 0 else 0.0
 
     def _rows(self) -> Floats:
         """Return the number of rows, one that can be divided by; NaN where there are surely too few."""
         count = self._parts()[0]
-        return divisor(self.totals[:, count], self._scale(count), self.ddof)
+        return divisor(self.totals[:, count], self._law(count).sure, self.ddof)
 
     def estimate(self, post: bool) -> tuple[Floats, Floats]:
         """Return answers and their standard errors, to first order; NaN where there are too few rows."""
@@ -113,7 +118,7 @@ class MomentReader:
         far = np.zeros(len(self.totals), dtype=bool)
         for number in self._parts():
             if number >= 0:
-                far |= np.abs(self.totals[:, number]) >= float(LIMIT - 64 * self._scale(number))
+                far |= np.abs(self.totals[:, number]) >= float(LIMIT - self._law(number).limit)
         return found[0], np.where(far, np.inf, found[1])  # how large it is was cut off
 
     def _estimate(self, post: bool) -> tuple[Floats, Floats]:
@@ -155,10 +160,11 @@ class MomentReader:
         found = self._centred(product, (one, two)) / left
         noise = self._noise(product) + (means[0] * means[1] - found) ** 2 * self._noise(count)
         if self.alone:
-            noise = noise + 4 * means[0] ** 2 * self._noise(one) + 5 * (self._noise(one) / rows) ** 2
+            squared = self._law(one).fourth - self._noise(one) ** 2
+            noise = noise + 4 * means[0] ** 2 * self._noise(one) + squared / rows**2
         else:
             noise = noise + means[1] ** 2 * self._noise(one) + means[0] ** 2 * self._noise(two)
-            noise = noise + self._noise(one) * self._noise(two) / rows**2
+            noise = noise + self._law(one).squares(self._law(two)) / rows**2
         found, error = found * unit, np.sqrt(noise) / left * unit
         if post:
             most = math.prod(self._each("halves")) * rows / left
@@ -197,16 +203,16 @@ class MomentReader:
             Requires: the noisy totals and their scales.
             Ensures:  P(low <= true answer <= high) >= level, where it has more rows than `ddof`.
             Because:  each of k noisy totals lies within its noise's reach at 1 - (1 - level) / k, so all do
-                      at `level`. With P, S and n in these boxes (P - S S' / n) / (n - ddof) lies between its
-                      extremes: P and S S' at their ends, n at an end or where the derivative is 0. Values
-                      are off by at most h from what is added up, and the deviation is a seminorm: deviations
-                      differ by at most h, covariances by h s' + h' s + h h' (times n / (n - ddof)), where s
-                      is at most half the range. A quotient lies between the extreme quotients; means are
-                      off by h, sums by h for each row.
+                      at `level`, drawn together or not. With P, S and n in these boxes
+                      (P - S S' / n) / (n - ddof) lies between its extremes: P and S S' at their ends, n at an
+                      end or where the derivative is 0. Values are off by at most h from what is added up, and
+                      the deviation is a seminorm: deviations differ by at most h, covariances by
+                      h s' + h' s + h h' (times n / (n - ddof)), where s is at most half the range. A quotient
+                      lies between the extreme quotients; means are off by h, sums by h for each row.
             Checked:  tests/plan/totals/test_moment_solve.py::test_intervals_cover
         """
         used = self._parts()[: USED.get(self.of)]
-        noisy = sum(self._scale(number) > 0 for number in {each for each in used if each >= 0})
+        noisy = sum(self._law(number).scale > 0 for number in {each for each in used if each >= 0})
         within = 1 - (1 - exact(level, "level")) / max(noisy, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             if self.of in (*COUNTED, "sum", "mean"):
@@ -241,8 +247,8 @@ class MomentReader:
         return np.clip(low, least, most), np.clip(high, least, most)
 
     def _between(self, number: int, within: Fraction) -> Ends:
-        own, far = self.totals[:, number], float(reach(self._scale(number), within))
-        spread = np.where(np.abs(own) >= float(LIMIT - 64 * self._scale(number)), np.inf, far)
+        own, far = self.totals[:, number], float(self._law(number).within(within))
+        spread = np.where(np.abs(own) >= float(LIMIT - self._law(number).limit), np.inf, far)
         return own - spread, own + spread
 
     def _box(self, within: Fraction, sums: tuple[int, ...], product: int, off: tuple[float, float]) -> Ends:

@@ -18,11 +18,11 @@ from pandas_blowfish.exact.number import plain
 from pandas_blowfish.markup import digits, span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, extremes, lattice, ones, rounding
 from pandas_blowfish.plan.protocol import Question, Strategy
-from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.products import product_shifts, require_small
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
 from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox, offer_boxes, read_boxes
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
 
@@ -99,6 +99,7 @@ class NoisyMoments(WeighedTotals):
         shares: How much more noise counts, and sums, get than squares, for what an edge changes them.
         index: The index of the answers.
         rows: The number of rows, where it is known.
+        boxes: Which totals draw their noise together.
 
     Proof note:
         Requires: no touched facts; `product_shifts` as its note says.
@@ -121,6 +122,7 @@ class NoisyMoments(WeighedTotals):
     shares: tuple[Fraction, Fraction]
     index: pd.Index[Any]
     rows: int | None = None
+    boxes: tuple[SumBox, ...] = ()
 
     name = NAME
 
@@ -130,28 +132,26 @@ class NoisyMoments(WeighedTotals):
 
     @property
     def form(self) -> dict[str, Any]:
-        return {"counts": str(self.shares[0]), "sums": str(self.shares[1])}
+        found: dict[str, Any] = {"counts": str(self.shares[0]), "sums": str(self.shares[1])}
+        return found | ({"boxes": [each.form for each in self.boxes]} if self.boxes else {})
 
-    @cached_property
-    def factors(self) -> tuple[Fraction, ...]:
-        if not self.occupied.any():
-            return (Fraction(0),) * len(self.totals)
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
         shares = (*self.shares, Fraction(1))
-        return tuple(
-            peak * shares[degree] for peak, degree in zip(self.moved.peaks, self.degrees, strict=True)
-        )
+        return tuple(shares[degree] for degree in self.degrees)
 
     @property
     def proof(self) -> str:
         if self.sensitivity == 0:
             return PROOF_EXACT
         scales = ", ".join(str(scale) for scale in self.total_scales)
-        return PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        said = PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        return said + self.box_proof
 
     @cached_property
     def noise(self) -> tuple[float, ...]:
         """Return the variance of each total's noise."""
-        return tuple(variance(scale) for scale in self.total_scales)
+        return tuple(law.variance for law in self.laws)
 
     @cached_property
     def variances(self) -> Floats:
@@ -211,7 +211,7 @@ class NoisyMoments(WeighedTotals):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         """Return how far values are from what they are read as, and how wrong even values would be."""
         del query, rows_public
-        said = {}
+        said = self.box_notes
         if any(self.rounding):
             far = [
                 f"{span_words(float(most)) if each.kind == 'datetime' else plain(most)} ({each.name})"
@@ -241,7 +241,7 @@ class NoisyMoments(WeighedTotals):
         if not self.occupied.any():
             return ()
         found = []
-        for total, peak, scale in zip(self.totals, self.moved.peaks, self.total_scales, strict=True):
+        for total, peak, law in zip(self.totals, self.moved.peaks, self.laws, strict=True):
             step = Fraction(1)
             names: list[str] = []
             factors = total.factors if isinstance(total, Total) else ()
@@ -252,7 +252,7 @@ class NoisyMoments(WeighedTotals):
             rest = list(dict.fromkeys(each.attribute.name for each in factors if each not in self.lattices))
             name = (name or "rows") + f" where {' and '.join(rest)} is present" * bool(rest)
             if peak:
-                found.append(InUnits(name, step, step * peak, step * scale, np.nan, "number"))
+                found.append(InUnits(name, step, step * peak, step * law.size, np.nan, "number"))
         return tuple(found)
 
     def solve(self, values: Ints, *, post: bool | str, known: Given | None = None) -> Solved:
@@ -296,18 +296,24 @@ class Moments(Question):
     def candidates(
         self, policy: Policy, epsilon: Fraction, strategy: str, *, every: bool
     ) -> Iterator[Strategy]:
-        """Yield the one way there is, with the shares that should do best."""
+        """Yield the one way there is, with the noise that should do best: independent, or drawn together."""
         del strategy, every
-        first = self._build(policy, epsilon, (Fraction(1), Fraction(1)))
+        even = Fraction(1), Fraction(1)
+        first = self._build(policy, epsilon, even)
         noisy = any(first.total_scales[pair.count] for pair in first.pairs)
-        ways = itertools.product(SHARES if noisy else SHARES[3:4], SHARES)
-        yield min((self._build(policy, epsilon, way) for way in ways), key=lambda each: each.guess)
+        ways = list(itertools.product(SHARES if noisy else SHARES[3:4], SHARES))
+        tried = [self._build(policy, epsilon, way) for way in ways]
+        for boxes, split in offer_boxes(policy, first.moved, int(first.occupied.sum()), first.degrees):
+            some = [self._build(policy, epsilon, way, boxes) for way in (ways if split else [even])]
+            tried.append(min(some, key=lambda each: each.guess).cut_finely())
+        yield min((each for each in tried if each.is_drawable), key=lambda each: each.guess)
 
     def reread(
         self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]
     ) -> NoisyMoments:
         del strategy
-        return self._build(policy, epsilon, (Fraction(form["counts"]), Fraction(form["sums"])))
+        shares = Fraction(form["counts"]), Fraction(form["sums"])
+        return self._build(policy, epsilon, shares, read_boxes(form))
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -326,10 +332,16 @@ class Moments(Question):
     def _wanted(self) -> Iterator[tuple[Attribute, tuple[str, ...]]]:
         return zip(self.attributes, self.wanted, strict=True)
 
-    def _build(self, policy: Policy, epsilon: Fraction, shares: tuple[Fraction, Fraction]) -> NoisyMoments:
+    def _build(
+        self,
+        policy: Policy,
+        epsilon: Fraction,
+        shares: tuple[Fraction, Fraction],
+        boxes: tuple[SumBox, ...] = (),
+    ) -> NoisyMoments:
         totals, degrees, lattices, bounds, pairs, reads, moved = self._found(policy)
         asked = (totals, degrees, lattices, bounds, pairs, reads, self.ddof, moved, epsilon, shares)
-        return NoisyMoments(self.tally, *asked, self.index, self.rows)
+        return NoisyMoments(self.tally, *asked, self.index, self.rows, boxes)
 
     def _found(self, policy: Policy) -> Any:
         """Return what is added up, how answers are read off it, and what edges do to it."""

@@ -78,14 +78,20 @@ def require_small(total: Total) -> None:
 def _try_edges(graph: RecordGraph, cells: Cells, totals: Sequence[Total | Tally]) -> Shifts:
     """Return what every edge changes."""
     pairs = graph.edges()
-    changes = np.zeros((len(pairs), len(totals)), dtype=np.int64)
+    changes, ends = (np.zeros((len(pairs), len(totals)), dtype=np.int64) for _ in range(2))
+    many = np.ones(len(pairs), dtype=np.int64)  # groups that an edge changes the totals of
     for number, total in enumerate(totals):
         group, weight = total.entries(cells) if isinstance(total, Total) else (total.bins_at(cells), 1)
         weight = np.append(np.where(group >= 0, weight, 0), 0)  # "absent" is last
         group = np.append(group, -1)
         (start, end), (one, two) = weight[pairs].T, group[pairs].T
         changes[:, number] = np.where(one == two, abs(start - end), abs(start) + abs(end))
-    return Shifts((_front(changes),), (), 1)
+        ends[:, number] = np.where(one == two, 0, np.maximum(abs(start), abs(end)))
+        many = np.where(one == two, 0, 1 + (np.minimum(one, two) >= 0))  # groups are the same for all
+    flows = {number: _front(changes[many == number]) for number in (1, 2) if (many == number).any()}
+    groups = tuple(number for number, own in flows.items() for _ in own)
+    most = tuple(ends.max(axis=0, initial=0).tolist())
+    return Shifts((_front(changes[many == 0]),), tuple(itertools.chain(*flows.values())), 1, (), groups, most)
 
 
 def _bound_edges(
@@ -102,9 +108,11 @@ def _bound_edges(
     blocks = [block for block in policy.secrets if used & set(block)]
     patterns = [_block_changes(policy, block, totals, ends) for block in blocks]
     limit = len(patterns) if policy.graph.moves is None else policy.graph.moves
-    flows = [tuple(flow * most for most in largest)] if flow or not patterns else []
+    flows = (tuple(flow * most for most in largest),) if flow or not patterns else ()
     shared = tuple(_span(total, ends) if _crosses(total, blocks) else 0 for total in totals)
-    return Shifts(tuple(patterns), tuple(flows), limit, shared if any(shared) else ())
+    shared, groups = shared if any(shared) else (), (max(flow, 1),) * len(flows)
+    most = tuple(largest) if flow else (0,) * len(totals)
+    return Shifts(tuple(patterns), flows, limit, shared, groups, most)
 
 
 def _ends(tally: Tally, seen: Sequence[str], attribute: Any) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -162,14 +162,16 @@ class TotalReach:
     Attributes:
         within: The row stays counted in its group, the value moves.
         lost: It stays there, and the value becomes missing.
-        crossed: It changes its group.
+        crossed: It changes its group: what both groups change by, together.
         left: It stops being counted.
+        end: The most that either group changes by where it changes its group.
     """
 
     within: int = 0
     lost: int = 0
     crossed: int = 2
     left: int = 1
+    end: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +184,16 @@ class Shifts:
         limit: How many blocks an edge may move.
         shared: Of totals that several blocks change the most that all of them do together, 0 for others;
             nothing where there are no such totals.
+        groups: For each of `flows`, of how many groups it changes the totals.
+        ends: The most that one of `flows` changes each total of a single group.
     """
 
     blocks: tuple[tuple[Pattern, ...], ...]
     flows: tuple[Pattern, ...]
     limit: int
     shared: Pattern = ()
+    groups: tuple[int, ...] = ()
+    ends: Pattern = ()
 
     def loss(self, rates: Sequence[Fraction]) -> Fraction:
         """Return a bound on what an edge loses when a change by 1 of total t loses rates[t]."""
@@ -195,7 +201,7 @@ class Shifts:
         if self.shared:  # what several blocks change is at most what each does, and never more than it can
             own = [Fraction(0) if most_of else rate for most_of, rate in zip(self.shared, rates, strict=True)]
             most = min(most, self._moved(own) + _dot(self.shared, rates))
-        return max([most, *(_dot(pattern, rates) for pattern in self.flows)])
+        return max(most, _largest_dot(self.flows, self._flow_table, rates))
 
     def _moved(self, rates: Sequence[Fraction]) -> Fraction:
         own = [
@@ -206,9 +212,11 @@ class Shifts:
     @cached_property
     def _tables(self) -> tuple[Floats | None, ...]:
         """Return the changes of blocks that have many of them, as floats."""
-        return tuple(
-            np.array(block, dtype=np.float64) if len(block) > FEW_PATTERNS else None for block in self.blocks
-        )
+        return tuple(map(_tabled, self.blocks))
+
+    @cached_property
+    def _flow_table(self) -> Floats | None:
+        return _tabled(self.flows)
 
     @cached_property
     def peaks(self) -> Pattern:
@@ -218,6 +226,17 @@ class Shifts:
         moved = [min(a, b) if b else a for a, b in zip(moved, self.shared or (0,) * len(moved), strict=True)]
         patterns = [*([tuple(moved)] if own else []), *self.flows]
         return tuple(map(max, zip(*patterns, strict=True))) if patterns else ()
+
+    @cached_property
+    def rows(self) -> Pattern:
+        """Return the most that an edge changes the total of a single group by, total by total."""
+        within = replace(self, flows=(), groups=()).peaks
+        return tuple(map(max, zip(within, self.ends, strict=True))) if within else self.ends
+
+    @property
+    def crosses(self) -> bool:
+        """Return whether an edge changes totals of two groups."""
+        return max(self.groups, default=1) > 1
 
 
 def shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]) -> Shifts:
@@ -255,13 +274,15 @@ def shifts(policy: Policy, tally: Tally, totals: Sequence[Total | Tally]) -> Shi
             found.append(_apart(policy, block, total.lattice, flow))
     free = {block for block in by_block if not set(block) & set(seen)}
     patterns = [_patterns(policy, block in free, totals, found, by_block[block]) for block in by_block]
-    flows: list[Pattern] = []
-    if flow:
-        flows = [tuple(reach.crossed if flow == 2 else reach.left for reach in found)]
     limit = len(patterns) if policy.graph.moves is None else policy.graph.moves
-    if not patterns and not flows:
-        flows = [(0,) * len(found)]
-    return Shifts(tuple(patterns), tuple(flows), limit)
+    if not flow:
+        still = (0,) * len(found)
+        return Shifts(
+            tuple(patterns), () if patterns else (still,), limit, (), () if patterns else (1,), still
+        )
+    flows = tuple(reach.crossed if flow == 2 else reach.left for reach in found)
+    ends = tuple(max(reach.end, reach.left) if flow == 2 else reach.left for reach in found)
+    return Shifts(tuple(patterns), (flows,), limit, (), (flow,), ends)
 
 
 def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) -> TotalReach:
@@ -277,10 +298,10 @@ def _apart(policy: Policy, block: tuple[str, ...], lattice: Lattice, flow: int) 
     spaced = isinstance(attribute, (Grid, Unbounded)) and len(block) == 1
     if spaced and secret["secret"] in ("full", "threshold", "public"):
         lost = _lost(lattice, secret) if attribute.nullable else 0
-        return TotalReach(longest_even(lattice, secret), lost, 2 * most, most)
+        return TotalReach(longest_even(lattice, secret), lost, 2 * most, most, most)
     graph = policy.graph.project([attribute.name]).blocks[0].graph
     within, lost = longest_listed(graph, lattice)
-    return TotalReach(within, lost, 2 * most, most)
+    return TotalReach(within, lost, 2 * most, most, most)
 
 
 def _lost(lattice: Lattice, secret: Mapping[str, Any]) -> int:
@@ -356,7 +377,9 @@ def _along(policy: Policy, tally: Tally, weighed: Lattice, flow: int) -> TotalRe
     within = int((size[found.between[:, 1]] - size[found.between[:, 0]]).max(initial=0))
     left = int(abs(size[found.away]).max(initial=0))
     crossed = int(abs(size[found.across]).sum(axis=1).max(initial=0)) if apart else 2 * weighed.largest
-    return TotalReach(within, left if attribute.nullable else 0, max(crossed, left), left if flow else 0)
+    end = int(abs(size[found.across]).max(initial=0)) if apart else weighed.largest
+    lost = left if attribute.nullable else 0
+    return TotalReach(within, lost, max(crossed, left), left if flow else 0, max(end, left))
 
 
 @lru_cache(maxsize=16)
@@ -425,6 +448,10 @@ def _largest_dot(patterns: Sequence[Pattern], table: Floats | None, rates: Seque
         sums = table @ np.array([float(rate) for rate in rates])
         patterns = [patterns[place] for place in np.flatnonzero(sums >= sums.max() * (1 - NEAR)).tolist()]
     return max((_dot(pattern, rates) for pattern in patterns), default=Fraction(0))
+
+
+def _tabled(patterns: Sequence[Pattern]) -> Floats | None:
+    return np.array(patterns, dtype=np.float64) if len(patterns) > FEW_PATTERNS else None
 
 
 def _dot(pattern: Pattern, rates: Sequence[Fraction]) -> Fraction:

@@ -15,16 +15,17 @@ from pandas_blowfish.exact.arrays import Floats, Ints, frozen
 from pandas_blowfish.exact.number import exact
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.lattice import LIMIT
-from pandas_blowfish.plan.scales import divisor, reach, variance
+from pandas_blowfish.plan.scales import divisor
 from pandas_blowfish.plan.shape.agree import settle_counts
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.plan.tally import Binning, Tally
+from pandas_blowfish.plan.totals.law import BoxLaw, read_law, state_laws
 from pandas_blowfish.plan.totals.sums import NoisySums, SummedColumn
 from pandas_blowfish.policy.attribute import Attribute, Grid
 
 LOGS = {"logsum": "sum", "geomean": "mean"}  # what is added up of logarithms for each verb
 LOGARITHMS, EXPONENTIALS = "logarithms", "exponentials of logarithms"  # what a receipt says values are
-PER_COLUMN = ("column_units", "column_scales", "count_scales", "smallest_value", "largest_value")
+PER_COLUMN = ("column_units", "column_origins", "smallest_value", "largest_value")
 SLACK = 1e-12  # of a bound, for what rounding to floats may move it
 
 
@@ -86,6 +87,9 @@ def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
         counts: How many rows each answer is of, where that is exact and public; else NaN.
     """
     columns, scales = measurement.summed, measurement.total_scales
+    boxes, own = state_laws(measurement.laws)
+    of_counts = [None if c.count is None or c.exact else own[len(columns) + c.count] for c in columns]
+    drawn = {"box_reaches": boxes, "column_boxes": own[: len(columns)], "count_boxes": of_counts}
     bounds = [_edges(*pair) for pair in zip(columns, measurement.rounding, strict=True)]
     counting = [
         None if column.count is None else str(0 if column.exact else scales[len(columns) + column.count])
@@ -97,6 +101,7 @@ def facts(measurement: NoisySums, counts: Floats) -> dict[str, Any]:
         "column_origins": [str(column.lattice.origin) for column in columns],
         "column_scales": [str(scale) for scale in scales[: len(columns)]],
         "count_scales": counting,
+        **(drawn if boxes else {}),
         "smallest_value": [None if low is None else str(low) for low, _ in bounds],
         "largest_value": [None if high is None else str(high) for _, high in bounds],
         "column_rounding": [str(most) for most in measurement.rounding],
@@ -212,11 +217,17 @@ FEW = 10_000  # answers that are worked out as fractions
 
 @dataclass(frozen=True, eq=False)
 class Estimated(Solved):
-    """Answers, their standard errors, how far from their column's origin, and exact row counts (or NaN)."""
+    """Answers, their standard errors, how far from their column's origin, and exact row counts (or NaN).
+
+    Where values were clipped to bounds that were found first: the sums that were measured then, and for each
+    column the share of rows outside with its standard error.
+    """
 
     std: Floats = None  # type: ignore[assignment]
     offsets: Floats = None  # type: ignore[assignment]
     counts: Floats = None  # type: ignore[assignment]
+    measured: NoisySums | None = None
+    outside: tuple[tuple[float, float], ...] = ()
 
 
 def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Estimated:
@@ -228,28 +239,28 @@ def solve_totals(measurement: NoisySums, values: Ints, post: bool | str) -> Esti
     """
     size, sums = measurement.tally.size, len(measurement.summed)
     by_total = values.reshape(len(measurement.totals), size)
-    noise = [variance(scale) for scale in measurement.total_scales]
+    laws = measurement.laws
     answers, std, offsets, counts = (np.zeros((size, sums)) for _ in range(4))
     for place, column in enumerate(measurement.summed):
         sum_, count = by_total[place], None if column.count is None else by_total[sums + column.count]
         if measurement.verb == "sum":
             found = _sum(column, sum_, count, bool(post))
-            spread = np.full(size, np.sqrt(noise[place]) * float(column.lattice.unit))
+            spread = np.full(size, np.sqrt(laws[place].variance) * float(column.lattice.unit))
             moved = found
         else:
             assert count is not None
             assert column.count is not None
-            scale = Fraction(0) if column.exact else measurement.total_scales[sums + column.count]
-            many = divisor(count, scale)
-            moved, spread = _mean(column, sum_, many, (noise[place], variance(scale)), bool(post))
+            own = BoxLaw(Fraction(0)) if column.exact else laws[sums + column.count]
+            noise = laws[place].variance, own.variance
+            moved, spread = _mean(column, sum_, divisor(count, own.sure), noise, bool(post))
             moved = np.where(measurement.occupied, moved, np.nan)
             found = float(column.lattice.origin) + moved
         spread = np.where(measurement.occupied, spread, np.where(np.isnan(found), np.nan, 0.0))
-        far = LIMIT - 64 * measurement.total_scales[place]
+        far = LIMIT - laws[place].limit
         spread = np.where(np.abs(sum_) >= int(far), np.inf, spread)  # how large it is was cut off
         answers[:, place], std[:, place], offsets[:, place] = found, spread, moved
         counts[:, place] = count if column.exact and count is not None else np.nan
-    parts = (part.ravel() for part in (std, offsets, counts))
+    parts = std.ravel(), offsets.ravel(), counts.ravel()
     return Estimated(answers.ravel(), answers.ravel(), None, *parts)
 
 
@@ -293,11 +304,17 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
         Because:  a sum is off by unit times the noise, and moving it into bounds that hold the truth brings
                   it no further away. A mean's count is exact, or with its sum it follows from value and
                   error; each lies within its noise's reach at 1 - (1 - level) / 2, both then do at
-                  `level`, and the mean between the extreme quotients, within the declared bounds. The
-                  note of `widen_interval` covers what reading values as the middles of their cells adds.
+                  `level`, drawn together or not, and the mean between the extreme quotients, within the
+                  declared bounds. The note of `widen_interval` covers what reading values as the middles of
+                  their cells adds.
         Checked:  tests/plan/totals/test_solve.py::test_intervals_cover,
                   tests/plan/totals/test_solve_middles.py::test_intervals_cover_the_values_themselves
     """
+    if any(end is not None for key in ("clip_low", "clip_high") for end in receipt.get(key, ())):
+        raise FrameError(
+            "values were clipped, and how far that moves these answers is not known",
+            fix="take std for the noise alone; or ask without clip=.",
+        )
     release = as_logs(receipt, release)
     asked = list(receipt["total_columns"])
     codes = np.zeros(len(release), dtype=np.int64)
@@ -313,14 +330,13 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
     low[np.isinf(std)], high[np.isinf(std)] = -np.inf, np.inf
     for number in np.unique(codes).tolist():
         rows = (codes == number) & (std > 0) & np.isfinite(std)
-        column = {key: receipt[key][number] for key in PER_COLUMN}
-        origin = origins[number]
+        column = _Column.of(receipt, number)
         if LOGS.get(receipt["verb"], receipt["verb"]) == "sum":
             low[rows], high[rows] = _sum_bounds(column, value[rows], std[rows], level, receipt["post"])
             continue
-        start = 0.0 if dated else float(origin)
+        start = 0.0 if dated else float(column.origin)
         moved, rounding = value[rows] - start, 1 / std[rows] if dated else np.zeros(int(rows.sum()))
-        ends = _mean_bounds(column, origin, moved, std[rows], rounding, level, receipt["post"])
+        ends = _mean_bounds(column, moved, std[rows], rounding, level, receipt["post"])
         low[rows], high[rows] = (start + end for end in ends)
     low, high = widen_interval(receipt, release.index, codes, origins if dated else None, (low, high))
     if not dated:
@@ -329,45 +345,60 @@ def total_interval(receipt: Mapping[str, Any], release: pd.DataFrame, level: Any
     return _stamps(low, origins, codes, like), _stamps(high, origins, codes, like)
 
 
-def _sum_bounds(
-    column: Mapping[str, Any], value: Floats, std: Floats, level: Any, post: bool
-) -> tuple[Floats, Floats]:
-    unit, scale = float(Fraction(column["column_units"])), Fraction(column["column_scales"])
-    if not np.allclose(std, unit * np.sqrt(variance(scale)), rtol=1e-9, atol=0):
+@dataclass(frozen=True)
+class _Column:
+    """What a receipt states of a column: its unit and origin, the noise of sum and count, its bounds."""
+
+    unit: Fraction
+    origin: Fraction
+    noise: BoxLaw
+    counting: BoxLaw | None
+    bounds: tuple[Fraction, Fraction] | None
+
+    @classmethod
+    def of(cls, receipt: Mapping[str, Any], number: int) -> _Column:
+        unit, origin, low, high = (receipt[key][number] for key in PER_COLUMN)
+        laws = []
+        for kind in ("column", "count"):  # receipts without boxes are of independent noise
+            scale, boxes = receipt[f"{kind}_scales"][number], receipt.get(f"{kind}_boxes")
+            own = boxes[number] if boxes else None
+            laws.append(None if scale is None else read_law(scale, own, receipt.get("box_reaches", ())))
+        bounds = None if low is None else (Fraction(low), Fraction(high))
+        assert laws[0] is not None
+        return cls(Fraction(unit), Fraction(origin), laws[0], laws[1], bounds)
+
+
+def _sum_bounds(column: _Column, value: Floats, std: Floats, level: Any, post: bool) -> tuple[Floats, Floats]:
+    unit = float(column.unit)
+    if not np.allclose(std, unit * np.sqrt(column.noise.variance), rtol=1e-9, atol=0):
         raise _changed()
-    spread = unit * reach(scale, level) + SLACK * np.abs(value)
+    spread = unit * column.noise.within(level) + SLACK * np.abs(value)
     low, high = value - spread, value + spread
-    if post and column["smallest_value"] is not None:
-        low = np.maximum(low, 0.0) if Fraction(column["smallest_value"]) >= 0 else low
-        high = np.minimum(high, 0.0) if Fraction(column["largest_value"]) <= 0 else high
+    if post and column.bounds is not None:
+        low = np.maximum(low, 0.0) if column.bounds[0] >= 0 else low
+        high = np.minimum(high, 0.0) if column.bounds[1] <= 0 else high
     return low, high
 
 
 def _mean_bounds(
-    column: Mapping[str, Any],
-    origin: Fraction,
-    moved: Floats,
-    std: Floats,
-    rounding: Floats,
-    level: Any,
-    post: bool,
+    column: _Column, moved: Floats, std: Floats, rounding: Floats, level: Any, post: bool
 ) -> tuple[Floats, Floats]:
     """Return how far below and above the origin the true mean may lie."""
-    unit, scale, counting = (Fraction(column[key]) for key in PER_COLUMN[:3])
-    one, two = variance(scale), variance(counting)
-    many = float(unit) * np.sqrt(one + (moved / float(unit)) ** 2 * two) / std
-    within = exact(level, "level") if not counting else 1 - (1 - exact(level, "level")) / 2
-    near, far = reach(scale, within), reach(counting, within)
+    unit, counting = float(column.unit), column.counting or BoxLaw(Fraction(0))
+    one, two, noisy = column.noise.variance, counting.variance, counting.scale > 0
+    many = unit * np.sqrt(one + (moved / unit) ** 2 * two) / std
+    within = exact(level, "level") if not noisy else 1 - (1 - exact(level, "level")) / 2
+    near, far = column.noise.within(within), counting.within(within)
     loose = SLACK + rounding
     fewest, most = np.maximum(np.rint(many * (1 - loose)) - far, 1.0), np.rint(many * (1 + loose)) + far
-    total = moved * many / float(unit)
+    total = moved * many / unit
     below, above = (total + sign * (near + np.abs(total) * loose) for sign in (-1, 1))
-    low = float(unit) * below / np.where(below <= 0, fewest, most)
-    high = float(unit) * above / np.where(above >= 0, fewest, most)
-    if column["smallest_value"] is None:
+    low = unit * below / np.where(below <= 0, fewest, most)
+    high = unit * above / np.where(above >= 0, fewest, most)
+    if column.bounds is None:
         return low, high
-    ends = [float(Fraction(column[key]) - origin) for key in PER_COLUMN[3:]]
-    unknown = np.rint(many) <= 1 if counting else np.zeros(len(many), dtype=bool)
+    ends = [float(end - column.origin) for end in column.bounds]
+    unknown = np.rint(many) <= 1 if noisy else np.zeros(len(many), dtype=bool)
     low = np.where(unknown, np.minimum(ends[0], moved), low)
     high = np.where(unknown, np.maximum(ends[1], moved), high)
     return (np.clip(low, ends[0], ends[1]), np.clip(high, ends[0], ends[1])) if post else (low, high)

@@ -16,10 +16,11 @@ from pandas_blowfish.exact.arrays import Ints
 from pandas_blowfish.exact.number import plain
 from pandas_blowfish.markup import span_words
 from pandas_blowfish.plan.lattice import InUnits, Lattice, Total, lightest, rounding
-from pandas_blowfish.plan.scales import variance
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.plan.totals.scaled_totals import WeighedTotals
-from pandas_blowfish.plan.totals.sensitivity import Shifts
+from pandas_blowfish.plan.totals.sensitivity import Pattern, Shifts
+from pandas_blowfish.plan.totals.sum_boxes import SumBox
+from pandas_blowfish.plan.totals.tail_counts import CutPoints
 from pandas_blowfish.policy.attribute import Attribute
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.shape.solved import Solved
 
 SECRET = "; a sum has no interval: how many rows it is of is secret"
+ENOUGH = 1_000  # rows times epsilon from which on clipping may be worth trying
 PROOF = (
     "Sums of whole weights (each value less an origin, over a unit), and row counts where they are needed: a "
     "neighbouring table moves one row along one edge of the policy. Either the row keeps its group, and then "
@@ -82,6 +84,7 @@ class NoisySums(WeighedTotals):
         rows: The number of rows, where it is known.
         hidden: How far apart, in units, totals can lie that a secret of the whole table keeps
             indistinguishable; 0 without one. Then there is one column, and one group of all rows.
+        boxes: Which totals draw their noise together.
 
     Proof note:
         Requires: no touched facts; `shifts` as its note says; of hidden totals `Aggregate.distance`.
@@ -89,8 +92,9 @@ class NoisySums(WeighedTotals):
         Because:  scales are in proportion to what an edge can change each total, or to what is hidden where
                   that is more, times one factor for which the bound of `Shifts.loss` is exactly epsilon, in
                   fractions, or the loss between hidden totals is. Totals that no edge changes, and groups
-                  that no row can be in, have scale 0.
+                  that no row can be in, have scale 0. Of totals drawn together: see `WeighedTotals`.
         Checked:  tests/privacy/test_total_loss.py::test_loss_of_random_instances,
+                  tests/privacy/test_total_box_loss.py::test_loss_of_random_instances,
                   tests/beyond/test_total_plan.py::test_the_larger_of_both
     """
 
@@ -104,6 +108,7 @@ class NoisySums(WeighedTotals):
     index: pd.Index[Any]
     rows: int | None = None
     hidden: int = 0
+    boxes: tuple[SumBox, ...] = ()
 
     name = "total"
 
@@ -113,7 +118,10 @@ class NoisySums(WeighedTotals):
 
     @property
     def form(self) -> dict[str, Any]:
-        return {"share": str(self.split[0]), "origin": self.split[1]} if self.noisy_counts else {}
+        found: dict[str, Any] = {}
+        if self.noisy_counts:
+            found |= {"share": str(self.split[0]), "origin": self.split[1]}
+        return found | ({"boxes": [each.form for each in self.boxes]} if self.boxes else {})
 
     @property
     def rounding(self) -> tuple[Fraction, ...]:
@@ -130,20 +138,18 @@ class NoisySums(WeighedTotals):
         """Return whether a count that is needed can change."""
         return any(column.count is not None and not column.exact for column in self.summed)
 
-    @cached_property
-    def factors(self) -> tuple[Fraction, ...]:
-        if not self.occupied.any():
-            return (Fraction(0),) * len(self.totals)
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
         sums = len(self.summed)
-        found = tuple(
-            Fraction(peak) * (self.split[0] if number >= sums else 1)
-            for number, peak in enumerate(self.moved.peaks)
-        )
-        return (max(found[0], Fraction(self.hidden)), *found[1:])
+        return (Fraction(1),) * sums + (self.split[0],) * (len(self.totals) - sums)
 
-    def lose(self, rates: list[Fraction]) -> Fraction:
+    @property
+    def peaks(self) -> Pattern:
+        return (max(self.moved.peaks[0], self.hidden), *self.moved.peaks[1:])
+
+    def lose(self, rates: list[Fraction], moved: Shifts) -> Fraction:
         """Return what an edge, or two hidden totals, lose when a change by 1 of total t loses rates[t]."""
-        return max(super().lose(rates), self.hidden * rates[0])
+        return max(super().lose(rates, moved), self.hidden * rates[0])
 
     @property
     def proof(self) -> str:
@@ -151,14 +157,15 @@ class NoisySums(WeighedTotals):
             return PROOF_EXACT
         scales = ", ".join(str(scale) for scale in self.total_scales)
         said = PROOF.format(sensitivity=self.sensitivity, scales=scales, epsilon=self.epsilon)
+        said += self.box_proof
         return said + PROOF_HIDDEN.format(hidden=self.hidden) if self.hidden else said
 
     @cached_property
     def variances(self) -> NDArray[np.float64]:
         """Return the variance of each answer; NaN for a mean whose number of rows is not known."""
         each = [
-            _times(variance(scale), column.lattice.unit)
-            for column, scale in zip(self.summed, self.total_scales, strict=False)
+            _times(law.variance, column.lattice.unit)
+            for column, law in zip(self.summed, self.laws, strict=False)
         ]
         if self.verb == "mean":
             known = [self.rows if self._all_rows(column) else None for column in self.summed]
@@ -172,21 +179,26 @@ class NoisySums(WeighedTotals):
 
     @property
     def guess(self) -> float:
-        """Return how wrong means are, compared with other splits, on average over the declared bounds."""
+        """Return how wrong answers are, compared with other noise: of means on average over declared bounds.
+
+        Of sums, and means by public numbers of rows: for what an edge changes.
+        """
         found = 0.0
-        for column, scale in zip(self.summed, self.total_scales, strict=False):
-            if column.count is None or column.bounds is None:
+        for column, law, most in zip(self.summed, self.laws, self.moved.rows, strict=False):
+            if column.count is None or column.bounds is None or not self.noisy_counts:
+                found += law.variance / max(most, 1) ** 2
                 continue
             low, high = (float((b - column.lattice.origin) / column.lattice.unit) for b in column.bounds)
             far = (low * low + low * high + high * high) / 3  # the mean square of the distance to the origin
-            counting = variance(self.total_scales[len(self.summed) + column.count])
-            found += (variance(scale) + far * counting) / max((high - low) ** 2, 1.0)
+            counting = self.laws[len(self.summed) + column.count].variance
+            found += (law.variance + far * counting) / max((high - low) ** 2, 1.0)
         return found
 
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
-        """Return how far values are from what they are read as, where they are."""
+        """Return how far values are from what they are read as, what draws together, what bounds are wide."""
+        hint = self.box_notes | hint_clip(self)
         if not any(self.rounding):
-            return {}
+            return hint
         far = {
             column.attribute.name: span_words(float(most))
             if column.attribute.kind == "datetime"
@@ -201,24 +213,23 @@ class NoisySums(WeighedTotals):
             noisy = [light for column, most, light in rows if most and not column.exact]
             secret = not rows_public and not all(noisy)
             said += SECRET if secret else "; intervals allow for all rows a sum can be of" * bool(noisy)
-        return {"values": said}
+        return {"values": said, **hint}
 
     def in_units(self) -> tuple[InUnits, ...]:
         """Return each column's sum in its own units, and a noisy count of rows besides."""
         if not self.occupied.any():
             return ()
         errors = np.sqrt(self.variances.reshape(-1, len(self.summed))[self.occupied][0])
-        peaks = (max(self.moved.peaks[0], self.hidden), *self.moved.peaks[1:])
         found = []
-        for number, (peak, scale) in enumerate(zip(peaks, self.total_scales, strict=True)):
+        for number, (peak, law) in enumerate(zip(self.peaks, self.laws, strict=True)):
             if number >= len(self.summed):
                 if peak:
-                    found.append(InUnits("rows", Fraction(1), Fraction(peak), scale, np.nan, "number"))
+                    found.append(InUnits("rows", Fraction(1), Fraction(peak), law.size, np.nan, "number"))
                 continue
             attribute, step = self.summed[number].attribute, self.summed[number].lattice.unit
             kind = "logarithm" if getattr(attribute, "log", False) else "number"
             kind = "datetime" if attribute.kind == "datetime" else kind
-            parts = (step, step * peak, step * scale, float(errors[number]))
+            parts = (step, step * peak, step * law.size, float(errors[number]))
             found.append(InUnits(attribute.name, *parts, kind))
         return tuple(found)
 
@@ -227,9 +238,39 @@ class NoisySums(WeighedTotals):
 
         return solve_sums(self, values, post, known)
 
+    def cut_points(self, number: int) -> CutPoints | None:
+        """Return where a column's values could be clipped; None where that cannot change its noise."""
+        column, peak = self.summed[number], self.moved.peaks[number]
+        if not peak or column.bounds is None or not self.occupied.any():
+            return None
+        found = CutPoints.of(column.lattice, column.bounds, peak if column.exact else None)
+        return found if found.many else None
+
     def _all_rows(self, column: SummedColumn) -> bool:
         """Return whether a column's count is the number of all rows."""
         return column.exact and not column.attribute.nullable and not self.tally.binnings
+
+
+def hint_clip(sums: NoisySums) -> dict[str, str]:
+    """Return when clipping values may be worth trying: where noise follows bounds that lie far apart.
+
+    So many rows are needed that a first round, with its share of epsilon, can tell where they lie.
+    """
+    few = sums.rows is not None and sums.rows * sums.epsilon < ENOUGH
+    if few or sums.hidden or any(column.lattice.clip for column in sums.summed):
+        return {}
+    points = [
+        sums.cut_points(number)
+        for number, column in enumerate(sums.summed)
+        if column.attribute.kind in ("integer", "float")
+        and column.attribute.bounded
+        and (not column.exact or sums.moved.peaks[number] >= column.lattice.span)  # not that of a threshold
+    ]
+    names = [each.lattice.attribute.name for each in points if each is not None and each.wide]
+    if not names:
+        return {}
+    said = "the noise follows the declared bounds: where most values are far from them"
+    return {"wide bounds": f'{", ".join(names)}: {said}, clip="auto" may be much less noisy'}
 
 
 def _times(value: float, unit: Fraction) -> float:

@@ -11,8 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pandas_blowfish.exact.arrays import Ints, frozen
+from pandas_blowfish.exact.arrays import Bools, Ints, frozen
 from pandas_blowfish.policy.graph.secret_graph import Relation, SecretGraph
+
+PART = 1 << 20  # ranks that are looked at together
 
 
 class Ball(SecretGraph):
@@ -54,14 +56,32 @@ class Ball(SecretGraph):
     @property
     def components(self) -> Ints:
         """Return a number that rises wherever one rank does not reach the next."""
-        starts = np.append(0, np.cumsum(self.upper[:-1] < np.arange(1, self.size)))[: self.size]
-        return np.asarray(starts[self.rank], dtype=np.int64)
+        starts = np.zeros(self.size, dtype=np.int64)
+        np.cumsum(~self._within(1), out=starts[1:])
+        return starts if self._order is None else np.asarray(starts[self.rank], dtype=np.int64)
+
+    def reaches(self, steps: int) -> bool:
+        """Return whether each rank reaches the one so many steps on, where there is one."""
+        return bool(self._within(steps).all())
+
+    def _within(self, steps: int) -> Bools:
+        """Return whether each rank reaches the one so many steps on; part after part saves memory."""
+        found = np.empty(max(self.size - steps, 0), dtype=bool)
+        for first in range(0, len(found), PART):
+            ranks = np.arange(first + steps, min(first + PART, len(found)) + steps)
+            found[first : first + PART] = self.upper[first : first + len(ranks)] >= ranks
+        return found
 
     @classmethod
     def even(cls, size: int, reach: int) -> Ball:
         """Return evenly spaced cells joined up to `reach` steps apart."""
         last, far = max(size - 1, 0), min(reach, size)
-        return cls(lambda: np.minimum(np.arange(size, dtype=np.int64) + far, last), size=size)
+
+        def upper() -> Ints:
+            reached = np.arange(far, far + size, dtype=np.int64)
+            return np.minimum(reached, last, out=reached)
+
+        return cls(upper, size=size)
 
     def adjacent(self, a: int, b: int) -> bool:
         """Tell whether the higher rank lies within the lower one's reach."""
@@ -106,7 +126,13 @@ class Ball(SecretGraph):
         labels of that class next change.
         """
         count = int(classes.max(initial=-1)) + 1
-        found, kind, label = Relation.empty(count), classes[self.order], labels[self.order]
+        found = Relation.empty(count)
+        if count == 1:  # where one rank reaches another, all between reach the next
+            along, joined = labels if self._order is None else labels[self.order], self._within(1)
+            found.move[0, 0] = joined.any()
+            found.cross[0, 0] = (joined & (along[1:] != along[:-1])).any()
+            return found
+        kind, label = classes[self.order], labels[self.order]
         for other in range(count):
             there = np.flatnonzero(kind == other)
             changes = np.flatnonzero(label[there[1:]] != label[there[:-1]]) + 1

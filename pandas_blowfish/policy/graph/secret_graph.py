@@ -149,6 +149,8 @@ class Cliques(SecretGraph):
     @property
     def components(self) -> Ints:
         """Return the groups, numbered from 0."""
+        if not self.groups.any():  # a single one, of however many cells
+            return np.zeros(self.size, dtype=np.int64)
         return np.unique(self.groups, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
     def adjacent(self, a: int, b: int) -> bool:
@@ -182,6 +184,9 @@ class Cliques(SecretGraph):
     def relation(self, classes: Ints, labels: Ints) -> Relation:
         """Compare, group by group, the cells of every two classes."""
         found = Relation.empty(_count(classes))
+        if self.size > 1 and not (self.groups.any() or classes.any()):  # any two cells, of one class
+            found.move[0, 0], found.cross[0, 0] = True, (labels != labels[0]).any()
+            return found
         _, group, sizes = np.unique(self.groups, return_inverse=True, return_counts=True)
         cells = np.flatnonzero(sizes[group] > 1)  # a group of one has no edge
         if not len(cells):

@@ -40,7 +40,7 @@ from pandas_blowfish.queries.value_counts import (
 from pandas_blowfish.queries.weaker_promise import EXACT_AT_TIMES, plan_exact_at_times, plan_wasserstein
 from pandas_blowfish.queries.workload import plan_workload
 from pandas_blowfish.release import count_frame
-from pandas_blowfish.types import Bins, Bounds, Columns, Epsilon, Inside, Number, Shares, Strategy
+from pandas_blowfish.types import Bins, Bounds, Clip, Columns, Epsilon, Inside, Number, Shares, Strategy
 from pandas_blowfish.verbs.arguments import specialise
 from pandas_blowfish.verbs.core_verbs import Verbs
 
@@ -186,8 +186,13 @@ class Planner(Verbs[Plan, Plan]):
                   scenario: Scenario | None = None, rows: int | None = None, post: bool = True,
                   name: str | None = None) -> Plan: ...
         def sum(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, strategy: Strategy = "auto",
-                rows: int | None = None, post: bool = True, name: str | None = None) -> Plan: ...
-        mean = logsum = geomean = sum
+                rows: int | None = None, clip: Clip | None = None, post: bool = True,
+                name: str | None = None) -> Plan: ...
+        mean = sum
+        def logsum(self, columns: Columns | None = None, *, epsilon: Epsilon = 1,
+                   strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
+                   name: str | None = None) -> Plan: ...
+        geomean = logsum
         def var(self, columns: Columns | None = None, *, epsilon: Epsilon = 1, ddof: int = 1,
                 strategy: Strategy = "auto", rows: int | None = None, post: bool = True,
                 name: str | None = None) -> Plan: ...

@@ -21,7 +21,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
-from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.scales import ESTIMATE, TOGETHER, conditioned_terms
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
 from pandas_blowfish.queries.frames.protect import Opened
@@ -206,7 +206,13 @@ def _error_facts(plan: Plan, *, conditioned: bool) -> dict[str, Any]:
 
     Where answers also agree with public facts, errors are at most these, and no longer sums of whole noises.
     """
-    terms = {"noise_terms": ESTIMATE if conditioned else plan.measurement.noise_terms}
+    law = plan.measurement.noise_terms
+    own = ESTIMATE if law == TOGETHER else law
+    terms: dict[str, Any] = {"noise_terms": conditioned_terms(own) if conditioned else own}
+    if law == TOGETHER:
+        terms["drawn_together"] = True
+    elif sizes := plan.scales.clique_sizes:
+        terms["clique_sizes"] = sizes
     if plan.query["verb"] not in ("hist", "cumhist", "marginal"):
         return terms
     covariance = plan.measurement.covariance
@@ -242,7 +248,8 @@ def _known(plan: Plan, rows: int) -> dict[str, Any]:
         return {}
     shares = "normalize" in plan.query.get("spelt", {"named": ()})["named"]
     stated = {"rows": int(rows)} if shares and plan.policy.rows_public else {}
-    inner = plan.domain[str(plan.index.names[-1])]
+    last = plan.query["columns"][0] if plan.query["verb"] == "quantile" else plan.index.names[-1]
+    inner = plan.domain[str(last)]
     if not isinstance(inner, Grid) or inner.single:
         return stated
     ends = (inner.low, inner.high)

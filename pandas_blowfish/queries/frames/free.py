@@ -15,7 +15,7 @@ from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, DeclaredVal
 from pandas_blowfish.exact.arrays import Floats
 from pandas_blowfish.exact.frequency import find_begins, frequency_text
 from pandas_blowfish.exact.instant import constant_ns, date_end, from_ns
-from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.scales import CLIQUES, ESTIMATE, derived_terms
 from pandas_blowfish.plan.shape.covariance import range_variances, regroup
 from pandas_blowfish.plan.shape.monotone import monotone
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
@@ -76,7 +76,7 @@ class Lines:
         if self.summed:
             together = self.facts["strategy"] in RISING
             return np.asarray(np.sqrt(low**2 + high**2) if together else low + high)
-        if self.facts["strategy"] in RISING[:3]:
+        if self.facts["strategy"] in RISING[:4]:
             return np.asarray(np.sqrt(np.maximum(high**2 - low**2, 0.0)))
         return np.asarray(high - low)
 
@@ -272,7 +272,7 @@ def quantile_again(release: pd.DataFrame, q: Any, interpolation: Any = "linear")
     lines, shares, inside = lines_of(release), shares_of(q), inside_of(interpolation)
     facts = {**lines.facts, "verb": "quantile", "derived": f"quantile({shares!r})"}
     rest, ends = None, np.arange(len(lines.cells) + 1)
-    if lines.is_exact or (not lines.summed and facts["strategy"] in RISING[:2]):
+    if lines.is_exact or (not lines.summed and facts["strategy"] in RISING[:3]):
         rest = lines.errors(ends, np.full(len(ends), ends[-1]))
     with reading():
         curves = curves_of(lines.positions, lines.spread, facts, rest=rest)
@@ -305,17 +305,18 @@ def _counts(lines: Lines, starts: Ints, stops: Ints, labels: pd.Index[Any], deri
 def _derived_errors(lines: Lines, starts: Ints, stops: Ints, verb: str) -> Facts:
     """Return how errors of bins one after another, or of cumulative counts, go together; and their law."""
     if not lines.is_exact:
-        return {"noise_terms": ESTIMATE}
+        return {"noise_terms": derived_terms(lines.facts.get("noise_terms"))}
+    terms = {"noise_terms": ESTIMATE} if lines.facts.get("noise_terms") == CLIQUES else {}
     if verb == "range":
-        return {"covariance": None}
+        return {**terms, "covariance": None}
     with reading():
         ends = np.append(starts[:1], stops)
-        return {"covariance": regroup(lines.facts["covariance"], ends, len(lines.cells))}
+        return {**terms, "covariance": regroup(lines.facts["covariance"], ends, len(lines.cells))}
 
 
 def _added(facts: Facts, std: Floats) -> Floats:
     """Return at most how wrong running sums of counts are: their errors are independent, or may add up."""
-    if facts["strategy"] in RISING[:3]:
+    if facts["strategy"] in RISING[:4]:
         return np.sqrt(np.cumsum(std**2, axis=1))
     return np.cumsum(std, axis=1)
 

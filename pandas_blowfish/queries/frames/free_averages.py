@@ -11,7 +11,9 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading
 from pandas_blowfish.errors import ArgumentError, FrameError
 from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.plan.joint_noise.widening import widening_of
 from pandas_blowfish.plan.line.quantile_curve import LEVELS, Axis
+from pandas_blowfish.plan.scales import derived_terms
 from pandas_blowfish.plan.shape.averages import Averages, bound_error, exact_error, powers
 from pandas_blowfish.plan.shape.covariance import sum_variances
 from pandas_blowfish.queries.frames.free import Lines, lines_of, quantile_again
@@ -103,6 +105,8 @@ class _Read:
             public,
             Fraction(lines.facts["smallest_scale"]),
             bool(lines.facts["post"]),
+            widening_of(lines.facts),
+            derived_terms(lines.facts.get("noise_terms")),
         )
 
     @classmethod

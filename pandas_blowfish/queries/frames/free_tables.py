@@ -16,7 +16,7 @@ import pandas as pd
 from pandas_blowfish.books.receipt import reading, require_parts
 from pandas_blowfish.errors import ArgumentError, ArgumentTypeError, FrameError
 from pandas_blowfish.exact.arrays import Floats, Ints
-from pandas_blowfish.plan.protocol import ESTIMATE
+from pandas_blowfish.plan.scales import derived_terms
 from pandas_blowfish.plan.shape.covariance import keep_columns, table_variances
 from pandas_blowfish.plan.shape.solved import Solved, without_dust
 from pandas_blowfish.queries.call.scope import column_names
@@ -143,7 +143,7 @@ def marginal_again(release: pd.DataFrame, columns: Any) -> pd.DataFrame:
         "columns": [*listed, *(name for name in facts["columns"] if name not in listed)],
         "derived": f"marginal({wanted!r})",
         "answers": len(index),
-        "noise_terms": ESTIMATE,
+        "noise_terms": derived_terms(facts.get("noise_terms")),
         "covariance": record,
     }
     most = facts.get("largest_answer")
@@ -164,7 +164,7 @@ def _errors(table: CountTable, kept: list[int], out: tuple[int, ...]) -> Floats:
     record, std = table.facts.get("covariance"), table.frame["std"].to_numpy(dtype=float)
     if record is not None:
         return np.sqrt(table_variances(record, table.shape, kept))
-    if table.facts["strategy"] in ("identity", "exact"):
+    if table.facts["strategy"] in ("identity", "exact", "cliques"):
         return np.asarray(np.sqrt((std.reshape(table.shape) ** 2).sum(axis=out)).ravel())
     return np.asarray(std.reshape(table.shape).sum(axis=out).ravel())
 

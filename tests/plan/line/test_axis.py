@@ -75,6 +75,26 @@ def test_edges_too_many_to_list_lose_no_less(seed, make_lined, monkeypatch):
     _check(draw, make_lined(draw), same=False)
 
 
+@pytest.mark.parametrize("seed", range(100))
+def test_joined_atoms_match_enumeration(seed, make_lined):
+    """Pairs of one line, pairs of two, and atoms that rows leave for nowhere: just those of the edges."""
+    lined = make_lined(random.Random(seed), 5)
+    joined, size = lined.line.joined, lined.line.size
+    labels = np.append(lined.asked.tally.labels(), -1)
+    within, across, away = set(), set(), set()
+    for ends in labels[lined.edges].tolist():
+        low, high = sorted(ends)
+        if low < 0 <= high:
+            away.add(high % size)
+        elif low != high and low >= 0:
+            same = low // size == high // size
+            (within if same else across).add(tuple(sorted((low % size, high % size))))
+
+    assert {tuple(pair) for pair in joined.within.tolist()} == within
+    assert {tuple(pair) for pair in joined.across.tolist()} == across
+    assert set(joined.away.tolist()) == away
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_segments_and_pieces_are_closed(seed, make_lined):
     """No edge of a line leads from one segment, or piece, to another, and exact totals do not change."""

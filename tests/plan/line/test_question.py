@@ -1,15 +1,21 @@
 """Questions along a line: which sums they are, and how wrong their answers will be."""
 
 import random
+from collections import OrderedDict
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import pandas_blowfish as bf
+from pandas_blowfish.plan import choose
+from pandas_blowfish.plan.line import question
+from pandas_blowfish.plan.line.axis import joins_next_but_one
 from pandas_blowfish.plan.line.nest import Layout, Nest
 from pandas_blowfish.plan.line.question import Spans
 from pandas_blowfish.plan.line.runs import Nested
+from pandas_blowfish.policy.domain import Domain, integers
 
 GIVEN = (np.array([0, 2, 2]), np.array([3, 4, 3]))
 
@@ -106,3 +112,17 @@ def test_parts_of_a_question(line_of):
     assert asked.only(*GIVEN).per_line == 3
     assert asked.cut(3).size == 3
     assert asked.cut(3).per_line == 6
+
+
+@pytest.mark.parametrize("secret", [bf.full(), *(bf.threshold(theta) for theta in (1, 2, 3, 9))])
+def test_what_is_not_looked_at_is_no_better(secret, monkeypatch):
+    """Of a very long line prefix sums are left out only where counts of cells have less error."""
+    monkeypatch.setattr(question, "VERY_LONG", 4)
+    monkeypatch.setattr(choose, "_plans", OrderedDict())
+    for size in (5, 6, 9, 17):
+        plan = bf.Policy(Domain((integers("x", 0, size - 1),)), secrets={"x": secret}).plan.hist("x")
+        left_out = joins_next_but_one(plan.policy.graph, plan.asked[0].tally)
+
+        assert left_out == (secret != bf.threshold(1))
+        prefix_sums = plan.candidates.set_index("strategy")["mse"].get("ordered", np.inf)
+        assert (plan.strategy in ("identity", "cliques", "transport") and plan.mse <= prefix_sums) == left_out

@@ -1,10 +1,10 @@
-"""The numerical search: its slopes, and that it finds better rows than it is given."""
+"""The numerical search: it finds better rows than it is given."""
 
 import numpy as np
 import pytest
 
 from pandas_blowfish.plan.linear import optimise as module
-from pandas_blowfish.plan.linear.optimise import Problem, optimise
+from pandas_blowfish.plan.linear.optimise import optimise
 
 
 def all_ranges(cells):
@@ -26,26 +26,6 @@ def error(rows, gram, pairs, parts):
     totals = np.array([parts == part for part in np.unique(parts[parts >= 0])], dtype=float)
     free = np.eye(len(parts)) - (np.linalg.pinv(totals) @ totals if len(totals) else 0)
     return 2 * change**2 * np.trace(gram @ np.linalg.pinv((rows @ free).T @ (rows @ free), rcond=1e-9))
-
-
-@pytest.mark.parametrize("parts", [[0] * 6, [-1] * 6, [0, 0, 0, 2, 2, -1]])
-@pytest.mark.parametrize("narrow", [False, True])
-def test_slopes_match_differences(parts, narrow):
-    """The gradient is that of the smooth error."""
-    draw = np.random.default_rng(1)
-    queries = draw.integers(-2, 3, (3 if narrow else 9, 6))
-    pairs = np.array([[0, 1], [1, 2], [0, 2], [3, 4], [5, 6]])
-    problem = Problem.of(queries.T @ queries / len(queries), pairs, np.array(parts))
-    problem = problem.narrow_to(queries) if narrow else problem
-    values = problem.normalise(problem.values(draw.normal(size=(8, 6))))
-
-    _, slope = problem.smooth(values, 0.01, 20.0)
-
-    for place in [(0, 0), (1, 3), (-1, -1)]:
-        step = np.zeros_like(values)
-        step[place] = 1e-6
-        high, low = (problem.smooth(values + sign * step, 0.01, 20.0)[0] for sign in (1, -1))
-        assert slope[place] == pytest.approx((high - low) / 2e-6, rel=1e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize(("theta", "most"), [(1, 1.0), (3, 0.95), (8, 1.0)])
@@ -81,21 +61,3 @@ def test_rows_answer_the_queries(seed, monkeypatch):
     known = np.concatenate([found, totals])
     assert np.linalg.matrix_rank(np.concatenate([known, queries])) == np.linalg.matrix_rank(known)
     assert optimise(gram, pairs, parts, [np.eye(cells)], queries) is found
-
-
-def test_numbers_stay_small():
-    """Combinations of large queries that edges hardly change are taken on a coarser lattice, up to 2^31."""
-    draw, cells = np.random.default_rng(0), 60
-    queries = np.array([np.arange(cells) * 17_000 + draw.integers(0, 40, cells) for _ in range(3)])
-    pairs, parts = near(cells, 1), np.zeros(cells, dtype=np.int64)
-    gram = queries.T @ queries / len(queries)
-
-    problem = Problem.of(gram, pairs, parts).narrow_to(queries)
-    mixed = draw.normal(size=(3, 3)) @ queries
-    rows = problem.whole_rows(problem.normalise(problem.values(mixed)))
-
-    assert 2**29 < np.abs(rows).max() <= 2**31
-    assert np.gcd.reduce(rows, axis=None) == 1
-    assert np.gcd.reduce(problem.whole_rows(problem.values(queries)), axis=None) == 1
-    goal = error(mixed, gram, pairs, parts)
-    assert error(rows, gram, pairs, parts) == pytest.approx(goal, rel=2e-2)

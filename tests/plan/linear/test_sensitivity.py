@@ -37,7 +37,7 @@ def test_links_match_enumeration(seed, way, make_full_policy, make_filter, monke
     if way != "listed":
         monkeypatch.setattr(module, "MAX_LISTED", -1)
     if way == "bounded":
-        monkeypatch.setattr(module, "_of_column", lambda *_: None)
+        monkeypatch.setattr(module, "joined_in_column", lambda *_: None)
     draw = random.Random(seed)
     policy = make_full_policy(draw, draw.randint(1, 2 if way == "listed" else 3), 4)
     columns = draw.sample(policy.domain.columns, 1 if way == "closed" else min(2, len(policy.domain.columns)))

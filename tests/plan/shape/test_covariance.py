@@ -7,20 +7,19 @@ import pytest
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError
-from pandas_blowfish.plan.shape import covariance
+from pandas_blowfish.plan.shape import line_records
 from pandas_blowfish.plan.shape.covariance import (
-    from_runs,
     keep_columns,
     range_variances,
     regroup,
     sum_variances,
     table_variances,
-    to_runs,
 )
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 SIZE = 13
-STRATEGIES = ["auto", "identity", "ordered", "ordered_hierarchical", "hierarchical", "haar", "tree"]
+RUNS = ["identity", "ordered", "ordered_hierarchical", "hierarchical", "haar"]
+STRATEGIES = ["auto", *RUNS, "tree", "optimised"]
 PROMISES = {
     "full": {"secrets": {"x": bf.full()}},
     "near": {"secrets": {"x": bf.threshold(2), "g": bf.public()}},
@@ -65,10 +64,12 @@ def test_equals_dense_covariances(promise, nullable, scope, by_dense_algebra):
                 plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
             except BlowfishError:
                 continue
+            if plan.strategy == "transport":  # whose errors go together by themselves: tests/plan/transport
+                continue
             record = json.loads(json.dumps(plan.measurement.covariance))
             wanted = _ranges(plan, starts, stops, scope)
             rows = wanted.reshape(-1, plan.domain.size).astype(float)
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, rows)
             slow = np.square(dense.estimator) @ dense.noise
 
             found = range_variances(record, len(wanted), SIZE, starts, stops)
@@ -97,10 +98,12 @@ def test_weighted_sums_equal_dense_covariances(promise, nullable, scope, by_dens
                 plan = getattr(_asked(promise, nullable, scope), verb)("x", epsilon="1/2", strategy=strategy)
             except BlowfishError:
                 continue
+            if plan.strategy == "transport":  # whose errors go together by themselves: tests/plan/transport
+                continue
             record = json.loads(json.dumps(plan.measurement.covariance))
             cells = _ranges(plan, np.arange(SIZE), np.arange(SIZE) + 1, scope).astype(float)
             rows = np.einsum("sc,lcd->lsd", weights, cells).reshape(-1, plan.domain.size)
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), rows)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, rows)
             slow = np.square(dense.estimator) @ dense.noise
 
             found = sum_variances(record, len(cells), SIZE, weights)
@@ -126,6 +129,8 @@ def test_tables_equal_dense_covariances(promise, by_dense_algebra):
             plan = _asked(promise, False, "").hist(["g", "x"], epsilon="1/2", strategy=strategy)
         except BlowfishError:
             continue
+        if plan.strategy == "transport":
+            continue
         record = json.loads(json.dumps(plan.measurement.covariance))
         if record is None:
             continue
@@ -133,7 +138,7 @@ def test_tables_equal_dense_covariances(promise, by_dense_algebra):
             cells = np.eye(plan.domain.size).reshape(*shape, -1).sum(axis=axis)
             if kept == (1,):
                 cells = np.stack([cells[a:b].sum(axis=0) for a, b in zip(starts, stops + 1, strict=True)])
-            dense = by_dense_algebra(plan.matrix().toarray(), list(plan.scales), cells)
+            dense = by_dense_algebra(plan.matrix().toarray(), plan.scales, cells)
             slow = np.square(dense.estimator) @ dense.noise
             single = slow if kept == (0,) else slow[starts == stops]
 
@@ -187,21 +192,9 @@ def test_effects_equal_dense_covariances(promise, strategy, by_dense_algebra):
     assert sum_variances(again, 1, SIZE, weights).ravel() == near(slow(weights @ cells.sum(axis=0)))
 
 
-@pytest.mark.parametrize("values", [[], [4], [1, 1, 2, 2, 2, 1], [0.5, 0.5, 0.25]])
-def test_runs_are_read_back(values):
-    """Runs are the list again, and of another length they are refused."""
-    runs = to_runs(np.array(values))
-
-    assert from_runs(runs, len(values)).tolist() == values
-    with pytest.raises(ValueError, match="length"):
-        from_runs(runs, len(values) + 1)
-    with pytest.raises(ValueError, match="length"):
-        from_runs([[1, 10**15]])
-
-
 def test_what_takes_too_many_runs_is_left_out(monkeypatch):
     """A receipt stays small: errors of sums are bounds then."""
-    monkeypatch.setattr(covariance, "MAX_RUNS", 3)
+    monkeypatch.setattr(line_records, "MAX_RUNS", 3)
     plan = _asked("groups", False, "groupby").hist("x", strategy="identity")
 
     assert plan.measurement.covariance is None

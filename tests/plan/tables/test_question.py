@@ -86,15 +86,15 @@ def test_paths_through_cells_that_the_filter_drops():
 
 
 def test_candidates_and_names():
-    """One table: counts, or residual; several: even, joint and residual, the best first."""
+    """One table: counts, or residual; several: even, joint, residual and shared, the best first."""
     policy = bf.Policy(ABC)
     one, several = policy.plan.marginal(["a", "b"]), policy.plan.marginal(list("abc"), order=2)
 
     assert isinstance(one.measurement, Identity)
-    assert set(several.candidates["strategy"]) == {"even", "joint", "residual"}
+    assert set(several.candidates["strategy"]) == {"even", "joint", "residual", "shared"}
     assert several.candidates["mse"].is_monotonic_increasing
     assert several.mse <= several.candidates["mse"].iloc[0] * 1.01
-    for strategy in ("even", "joint", "residual"):
+    for strategy in ("even", "joint", "residual", "shared"):
         plan = policy.plan.marginal(list("abc"), order=2, strategy=strategy)
         assert plan.strategy == strategy
         assert plan.privacy_loss() == 1

@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import count_cells
+from pandas_blowfish.plan.loss import edge_loss
 from pandas_blowfish.plan.worst_case import closure
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
@@ -41,12 +43,10 @@ def test_rows_are_those_of_the_members():
 def test_the_worst_case_is_at_least_that_of_every_pair():
     """What facts recorded later may cost is the sum over members, which bounds every pair of cells."""
     plan = POLICY.plan.agg(ASKED, epsilon=1)
-    matrix = plan.matrix().toarray()
-    rates = np.array([float(1 / scale) if scale else 0.0 for scale in plan.scales])
-    size = plan.domain.size
-    worst = max(
-        float(np.abs(matrix[:, a] - matrix[:, b]) @ rates) for a in range(size) for b in range(a + 1, size)
-    )
+    pairs = np.column_stack(np.triu_indices(plan.domain.size, 1))
+    noisy = plan.matrix().toarray() * np.array([scale > 0 for scale in plan.scales])[:, None]
+
+    worst = edge_loss(csr_array(noisy), plan.scales, pairs).value
 
     assert closure(plan).loss >= Fraction(worst) * Fraction(999_999, 1_000_000)
 

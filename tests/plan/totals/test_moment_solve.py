@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 import pytest
+from oracle.box_draws import draw_noise
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import count_cells
@@ -55,13 +56,9 @@ def truth(verb, table, ddof=1):
 
 def measured(plan, table, many, seed):
     """Return readers of the totals of many releases, one for each pair, and the pairs' columns."""
-    strategy, random_ = plan.measurement, np.random.default_rng(seed)
+    strategy = plan.measurement
     exact = count_cells(table, strategy.tallies, clip=False)
-    noise = np.zeros((many, len(exact)))
-    for place, scale in enumerate(strategy.scales):
-        if scale:
-            share = 1 - np.exp(-1 / float(scale))
-            noise[:, place] = random_.geometric(share, many) - random_.geometric(share, many)
+    noise = draw_noise(strategy.scales, many, seed)
     stated = moment_facts(strategy)
     return [
         (strategy.pairs[at].columns, MomentReader(stated, at, of, exact + noise))

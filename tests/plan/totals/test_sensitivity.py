@@ -108,8 +108,24 @@ def test_attribute_neighbours_pay_for_one_block():
     alone, grouped = policy.plan.sum(["a", "b"]), policy.plan.groupby("g").sum(["a", "b"])
 
     assert list(alone.scales)[:2] == [9, 9]
-    assert list(grouped.scales)[:4] == [36] * 4
+    assert not alone.scales.joint  # one column by itself pays once: a box would be worse
+    assert grouped.measurement.moved.flows == ((18, 18),)
+    assert grouped.measurement.moved.rows == (9, 9)
     assert alone.privacy_loss() == grouped.privacy_loss() == 1
+
+
+def test_rows_of_a_single_group():
+    """What crosses changes one group by half of both; products and counts, values that go missing, too."""
+    domain = Domain((integers("a", -3, 9), integers("m", 0, 5, nullable=True), integers("g", 0, 1)))
+    plan = bf.Policy(domain).plan
+
+    grouped, filtered = plan.groupby("g"), plan.where("g == 1")
+
+    assert grouped.sum(["a", "m"]).measurement.moved.rows == (12, 5)
+    assert grouped.var("a").measurement.moved.rows[0] == 12
+    assert filtered.mean(["a", "m"]).measurement.moved.groups == (1,)
+    assert grouped.mean(["a", "m"]).measurement.moved.groups == (2,)
+    assert plan.var(["a", "m"]).measurement.moved.ends == (0,) * 6
 
 
 UNBOUNDED = from_dict("r", {"type": "float", "step": "0.5"})

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from oracle.box_draws import draw_noise
 
 import pandas_blowfish as bf
 from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import FrameError
-from pandas_blowfish.kernel.noise import discrete_laplace
 from pandas_blowfish.plan.lattice import LIMIT
 from pandas_blowfish.plan.totals.solve import Estimated, instants
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
@@ -38,9 +38,7 @@ FRAME = pd.DataFrame(
 def _drawn(plan, times, post=True):
     """Return many solved releases of a plan on the frame, without noise first."""
     exact = plan.measurement.apply(count_cells(FRAME, plan.measurement.tallies, clip=False))
-    with bf.testing.replay(11):
-        drawn = [discrete_laplace(scale, times) if scale else np.zeros(times, int) for scale in plan.scales]
-    noise = np.stack(drawn, axis=1)
+    noise = draw_noise(plan.scales, times, 11)
     return [plan.measurement.solve(exact + each, post=post) for each in [np.zeros_like(exact), *noise]]
 
 

@@ -1,5 +1,6 @@
 """Scales of totals: in proportion to what an edge changes, and the exact loss is epsilon."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,11 +27,63 @@ KNOWN = bf.Policy(DOMAIN, secrets={"sex": bf.public()})
 def test_scales_are_in_proportion():
     """Each column has noise for its own longest edge; the edge that moves all loses exactly epsilon."""
     plan = POLICY.plan.sum(["age", "pay"], epsilon="1/2")
+    alone = replace(plan.measurement, boxes=())
 
-    assert list(plan.scales) == [20, 8, 0]  # 2 * 5 / epsilon, 2 * 2 tens / epsilon, the row count
-    assert plan.sensitivity == 7
+    assert list(alone.scales) == [20, 8, 0]  # 2 * 5 / epsilon, 2 * 2 tens / epsilon, the row count
+    assert plan.sensitivity == alone.sensitivity == 7
     assert plan.privacy_loss() == Fraction(1, 2)
     assert isinstance(plan.measurement, NoisySums)
+
+
+def test_columns_that_one_record_changes_draw_together():
+    """One step of the box is the longest edge of each column: half the error of independent noise."""
+    plan = POLICY.plan.sum(["age", "pay"], epsilon="1/2")
+    (joint,) = plan.scales.joint.values()
+    alone = replace(plan.measurement, boxes=())
+
+    assert joint.rows.tolist() == [0, 1]
+    assert joint.blocks[0].reaches == (5, 2)
+    assert list(plan.scales) == [2, 2, 0]  # 1 / epsilon
+    assert plan.measurement.form == {"boxes": [{"totals": [0, 1], "wide": False, "steps": 1}]}
+    assert alone.variances / plan.measurement.variances == pytest.approx([2, 2], rel=0.1)
+    assert [each.scale for each in plan.in_units] == [10, 40]
+
+
+@pytest.mark.parametrize(("many", "least"), [(2, 39_204), (5, 137_214), (10, 431_244), (20, 1_509_354)])
+def test_errors_of_columns_that_all_change_at_once(many, least):
+    """(m + 1) (m + 2) / 3 times the square of what an edge changes, for m columns; 2 m^2 before."""
+    names = [f"c{number}" for number in range(many)]
+    policy = bf.Policy(Domain(tuple(integers(name, 0, 99) for name in names)))
+
+    assert policy.plan.sum(names).mse == pytest.approx(least, rel=0.002)
+    assert policy.plan.mean(names, rows=100).mse == pytest.approx(least / 10**4, rel=0.002)
+
+
+def test_stored_answers_are_reread_as_they_were_measured():
+    """Forms without boxes had independent noise; those with some have them."""
+    asked = POLICY.plan.sum(["age", "pay"], epsilon="1/2")
+    old = asked.asked[0].reread(POLICY, asked.epsilon, "total", {})
+    new = asked.asked[0].reread(POLICY, asked.epsilon, "total", asked.measurement.form)
+    mean = POLICY.plan.where("maybe >= 3").mean(["age", "pay"])
+    stated = {"share": "1/2", "origin": "middle"}
+
+    assert not old.scales.joint
+    assert list(old.scales) == [20, 8, 0]
+    assert new.scales == asked.scales
+    assert new.form == asked.measurement.form
+    assert not mean.asked[0].reread(POLICY, mean.epsilon, "total", stated).scales.joint
+    assert (
+        mean.asked[0].reread(POLICY, mean.epsilon, "total", mean.measurement.form).laws
+        == mean.measurement.laws
+    )
+
+
+def test_where_a_box_would_be_worse_noise_is_independent():
+    """A single column has nothing to share; an edge that changes one column of several loses less so."""
+    assert not POLICY.plan.sum("age").scales.joint
+    assert not POLICY.plan.mean("pay").scales.joint
+    attribute = bf.Policy(DOMAIN, neighbors="attribute")
+    assert not attribute.plan.sum(["age", "pay"]).scales.joint  # an edge changes one of them
 
 
 def test_matrix_is_weights_over_cells():
@@ -95,7 +148,7 @@ def test_a_mean_by_a_noisy_count_is_one_release():
 
     assert len(plan.scales) == 2
     assert plan.privacy_loss() == 2
-    assert set(plan.measurement.form) == {"share", "origin"}
+    assert set(plan.measurement.form) == {"share", "origin", "boxes"}
     assert plan.measurement.summed[0].lattice.origin == 50
     again = plan.asked[0].reread(POLICY, plan.epsilon, "total", plan.measurement.form)
     assert list(again.scales) == list(plan.scales)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import pandas_blowfish as bf
 from pandas_blowfish.errors import (
@@ -15,6 +16,7 @@ from pandas_blowfish.errors import (
     NotReleasedError,
     ReceiptError,
 )
+from pandas_blowfish.plan.linear.atom_rows import pack_rows
 from pandas_blowfish.policy.domain import Domain, from_dict, integers
 from pandas_blowfish.queries.frames.free import lines_of, quantile_again
 
@@ -29,6 +31,8 @@ POLICY = bf.Policy(
     ),
     secrets={"pay": bf.threshold(1), "day": bf.threshold("1D")},
 )
+OF_ROWS = {"of": "rows", "scales": ["1"], "sizes": [[40, 1]], "exact": [[-2, 1]]}
+OTHERS = pack_rows(csr_array(np.eye(3, dtype=np.int64)))  # query rows over another line
 ROWS = pd.DataFrame(
     {
         "x": pd.array([*range(50), None, None] * 4, dtype="Int64"),
@@ -393,6 +397,17 @@ def test_releases_of_earlier_versions_answer_as_they_did(df):
         {"covariance": {"of": "cells", "scales": ["1"], "exact": [[10**9, 41]]}},
         {"covariance": {"of": "cells", "scales": ["1"]}},
         {"covariance": {"of": "runs", "scales": ["1"], "sizes": [[41, 1]], "exact": [[-1, 1]]}},
+        {
+            "covariance": {
+                "of": "rows",
+                "scales": ["1"],
+                "sizes": [[40, 1]],
+                "exact": [[-2, 1]],
+                "rows": OTHERS,
+            }
+        },
+        {"covariance": {**OF_ROWS, "rows": OTHERS}},
+        {"covariance": {**OF_ROWS, "rows": 3}},
         {"covariance": {"of": "other", "scales": []}},
         {"covariance": {"of": "tree", "scales": ["1e9"]}},
         {"covariance": 3},

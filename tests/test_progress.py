@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pandas_blowfish.count import progress
+from pandas_blowfish import progress
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,53 @@
+"""Places are as near to their quantiles as stated, for data that spread rows as badly as they can."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+import pandas_blowfish as bf
+from pandas_blowfish.plan.quantiles.halving import pick_apart, pick_by_halves
+from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
+from pandas_blowfish.plan.ranks.gap import selection_gap
+from pandas_blowfish.policy.domain import Domain, integers
+
+QUARTERS = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+
+
+def test_places_are_as_near_as_stated():
+    """All but one cell just so far off that they are picked most often together; and even ones."""
+    policy = bf.Policy(Domain((integers("x", 0, 199),)))
+    for q in ([0.5], [0.25, 0.5, 0.75]):
+        measured = policy.plan.quantile("x", q, epsilon="1/2", strategy="select").measurement
+        gap = measured.gap
+        for heavy in (gap, 3 * gap):
+            values = np.repeat([90, 100, 110], [heavy, 2, heavy])
+            values = np.concatenate([values, np.arange(200)]) if heavy > gap else values
+            counts = np.bincount(values, minlength=200)
+            upper, runs, off = np.cumsum(counts), 40, 0
+            df = pd.DataFrame({"x": values}).blowfish.protect(policy, epsilon=10**6)
+            with bf.testing.replay(5):
+                for _ in range(runs):
+                    cells = df.blowfish.quantile("x", q, epsilon="1/2", strategy="select")["value"].to_numpy()
+                    at, wanted = cells.astype(int), np.array(q) * len(values)
+                    away = np.maximum(np.maximum(upper[at] - counts[at] - wanted, wanted - upper[at]), 0)
+                    room = gap + (counts.max() / measured.parts if len(q) > 1 else 0)
+                    off += bool((away > room).any())
+            assert off / runs < 0.2
+
+
+def test_one_pick_is_as_near_as_a_pick_of_the_most_frequent():
+    """The same law, in parts of a row."""
+    assert (
+        abs(rank_gap(pick_apart([Fraction(1, 2)]), 50, 1, Fraction(20)) - selection_gap(50, 1, Fraction(20)))
+        <= 1
+    )
+
+
+def test_more_picks_are_stated_to_be_further_off():
+    """Of several all are meant, and by halves errors go on; without noise there are none."""
+    apart, halves = pick_apart(QUARTERS), pick_by_halves(QUARTERS)
+    one = rank_gap(pick_apart(QUARTERS[:1]), 50, 1, Fraction(20))
+
+    assert one < rank_gap(apart, 50, 1, Fraction(20)) < rank_gap(halves, 50, 1, Fraction(20)) < 3 * one
+    assert rank_gap(halves, 50, 1, Fraction(0)) == 0
