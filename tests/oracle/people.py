@@ -124,7 +124,7 @@ class Measured:
 
 
 def in_norms(table: Ints, scales: Scales) -> Changes:
-    """Return changes of which rows that draw their noise together are one: the norm of what they change by."""
+    """Return changes in which rows that draw their noise together are one: the norm of their change."""
     together = np.zeros(len(scales), dtype=bool)
     columns, own = [], []
     for code, joint in scales.joint.items():
