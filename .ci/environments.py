@@ -3,6 +3,7 @@
     python .ci/environments.py oldest            the floors of pyproject.toml, on the oldest Python
     python .ci/environments.py newest            what pip finds, on every supported Python that is found here
     python .ci/environments.py newest --python python3.13 -- tests/count -x
+    python .ci/environments.py newest --python python3.11 --with "pandas==2.3.*" --with "numpy==2.3.*"
 
 Interpreters that are not found are named; the exit code is that of the worst run.
 """
@@ -59,19 +60,18 @@ def _version(python: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def run(python: str, version: str, which: str, tests: list[str]) -> int:
+def run(python: str, version: str, which: str, tests: list[str], pins: list[str]) -> int:
     """Make the environment, print what is in it, run the suite there."""
-    folder = ROOT / f".venv-{which}-{version}"
+    named = "".join("-" + re.sub(r"[^A-Za-z0-9.]+", "-", pin).strip("-.") for pin in pins)
+    folder = ROOT / f".venv-{which}-{version}{named}"
     own = str(folder / "bin" / "python")
     if not Path(own).exists():
         subprocess.run([python, "-m", "venv", str(folder)], check=True)
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
-    constraints: list[str] = []
-    if which == "oldest":
-        listed = folder / "floors.txt"
-        listed.write_text("\n".join(sorted(set(floors()))) + "\n", encoding="utf-8")
-        constraints = ["--constraint", str(listed)]
-    subprocess.run([*pip, *constraints, "--editable", f"{ROOT}[test]"], check=True, cwd=ROOT)
+    listed = folder / "constraints.txt"
+    wanted = [*(sorted(set(floors())) if which == "oldest" else []), *pins]
+    listed.write_text("".join(f"{each}\n" for each in wanted), encoding="utf-8")
+    subprocess.run([*pip, "--constraint", str(listed), "--editable", f"{ROOT}[test]"], check=True, cwd=ROOT)
     listing = (
         "from importlib.metadata import version as v; import sys; print('Python', sys.version.split()[0], "
     )
@@ -89,19 +89,22 @@ def main() -> int:
     )
     parser.add_argument("which", choices=["oldest", "newest"])
     parser.add_argument("--python", help="this interpreter alone")
+    parser.add_argument(
+        "--with", dest="pins", action="append", default=[], metavar="PIN", help="pandas==2.3.*"
+    )
     parser.add_argument("tests", nargs="*", help="what pytest is given instead of the whole suite")
     given = parser.parse_intermixed_args()
     if given.python:
         version = _version(given.python)
         if version is None:
             parser.error(f"{given.python} does not run")
-        return run(given.python, version, given.which, given.tests)
+        return run(given.python, version, given.which, given.tests, given.pins)
     wanted = PYTHONS[:1] if given.which == "oldest" else PYTHONS
     found = {version: find_python(version) for version in wanted}
     codes = {}
     for version, python in found.items():
         if python is not None:
-            codes[version] = run(python, version, given.which, given.tests)
+            codes[version] = run(python, version, given.which, given.tests, given.pins)
     for version in found:
         state = "not found here" if version not in codes else "passed" if not codes[version] else "FAILED"
         print(f"{given.which} on Python {version}: {state}")
