@@ -163,10 +163,11 @@ def interval(frame: pd.DataFrame, level: Any = 0.95) -> pd.DataFrame:
     exact are covered with this probability over both kinds of answers. Counts of a `mode` or `top` were
     listed for being large: theirs are so wide that those of all candidates of a group hold at once.
     Quantiles have the whole cells that the noisy counts leave possible (`cell_bounds`), at the next of ten
-    levels from 0.5 to 0.9999 that their receipt states, beyond it all cells. There is one exception. Sizes
-    of a `kmeans` are about the noise in the bins of a cluster, `widest` standard errors of it: where a border
-    of two clusters cuts bins, or many small counts are shaped, the rows that `assign` finds may lie outside,
-    the more often the more rows there are.
+    levels from 0.5 to 0.9999 that their receipt states, beyond it all cells. Picked ones lie between the
+    cells of others that were picked, where the number of rows is public; else anywhere. There is one
+    exception. Sizes of a `kmeans` are about the noise in the bins of a cluster, `widest` standard errors of
+    it: where a border of two clusters cuts bins, or many small counts are shaped, the rows that `assign`
+    finds may lie outside, the more often the more rows there are.
 
     Proof note:
         Requires: a release as a verb returned it, or some of its rows; what was summed, scaled or
@@ -364,9 +365,6 @@ def _around(facts: Facts, value: pd.Series[Any], level: Any) -> tuple[Any, Any]:
 
     Of quantiles they are where the cells begin and end that may hold them.
     """
-    if "cell_bounds" not in facts and "gap" in facts:
-        what = f"places were released, and no counts: {facts.get('accuracy')}"
-        raise FrameError(what, fix='release quantile(..., strategy="hierarchical"), or a cumhist.')
     if "cell_bounds" not in facts:
         raise FrameError("its receipt does not state cells", fix="ask under its name again, which is free.")
     reached = [place for place, each in enumerate(LEVELS) if each >= exact(level, "level")]

@@ -126,6 +126,7 @@ def test_every_strategy_is_offered():
     plan, known = bf.datasets.patients_policy().plan, {"auto"}
     asked = [
         lambda s: plan.cumhist("age", strategy=s),
+        lambda s: plan.hist("sex", strategy=s),
         lambda s: plan.marginal([["sex"], ["disease"]], strategy=s),
         lambda s: plan.workload([[1, -1]], "sex", strategy=s),
         lambda s: plan.sum("age", strategy=s),

@@ -171,7 +171,10 @@ class Round(Protocol):
 
 
 def law_of(step: Round) -> str:
-    """Return the law of the noise of a round in words, for plans and receipts."""
+    """Return the law of the noise of a round in words, for plans and receipts; of several strategies all."""
+    members = getattr(step, "members", ())
+    if any(each.mechanism != LAPLACE for each in members):
+        return " and ".join(dict.fromkeys(law_of(each) for each in members if each.sensitivity))
     if not step.scales.joint:
         return LAWS[step.mechanism]
     codes, scales = np.unique(step.scales.codes).tolist(), step.scales

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pandas_blowfish.errors import ArgumentError
-from pandas_blowfish.exact.arrays import Floats
+from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.exact.number import epsilon_of, exact
 from pandas_blowfish.plan.call_text import spell
 from pandas_blowfish.plan.joint_noise.widening import rounding_of
-from pandas_blowfish.plan.line.quantile_curve import Axis, Curves, cell_bounds, place_values, quantiles
+from pandas_blowfish.plan.line.quantile_curve import (
+    LEVELS,
+    Axis,
+    Curves,
+    cell_bounds,
+    place_values,
+    quantiles,
+)
 from pandas_blowfish.plan.plan import Plan
 from pandas_blowfish.plan.quantiles.question import Quantiles
 from pandas_blowfish.plan.quantiles.select import share_index
@@ -57,11 +64,18 @@ def plan_quantile(
     if inside != INSIDE[0]:
         query["interpolation"] = inside
     query |= {} if spelt is None else {"spelt": spelt}
+    asked = ask_quantiles(policy, scope, name, shares, inside)
+    return ask(policy, [asked], spend, query=query, strategy=chosen)
+
+
+def ask_quantiles(
+    policy: Policy, scope: Scope, name: str, shares: Sequence[float], inside: str = INSIDE[0]
+) -> Quantiles:
+    """Return the quantiles of a column as a question."""
     curve = prefixes(policy, scope, name)
     wide = isinstance(curve.tally.binnings[curve.axis].index, pd.IntervalIndex)
     wanted = tuple(exact(share, "q") for share in shares)
-    asked = Quantiles(curve, wanted, wide and inside == INSIDE[0])
-    return ask(policy, [asked], spend, query=query, strategy=chosen)
+    return Quantiles(curve, wanted, wide and inside == INSIDE[0])
 
 
 def plan_median(
@@ -157,7 +171,7 @@ def frame_of(
         index = pd.RangeIndex(1) if groups is None else groups
     facts = {**facts, "smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
     if not np.isnan(curves.spread).any():
-        facts["cell_bounds"] = write_bounds(curves, axis, shares, index)
+        facts["cell_bounds"] = write_bounds(cell_bounds(curves, axis, shares), axis, index)
     return with_receipt({"value": values, "std": std}, index, facts)
 
 
@@ -173,13 +187,15 @@ def place_frame(plan: Plan, solved: Placed, facts: Facts) -> pd.DataFrame:
     std = axis.distance(np.full(len(index), np.nan if plan.sensitivity else 0.0))
     more = {"smallest_value": axis.ends[0], "largest_value": axis.ends[1]}
     more |= {"gap": measured.gap, "accuracy": measured.accuracy}
+    bounds = measured.bound_cells(solved.cells, facts.get("rows"), LEVELS)
+    more["cell_bounds"] = write_bounds(bounds, axis, index)
     return with_receipt({"value": values, "std": std}, index, {**facts, **more})
 
 
-def write_bounds(curves: Curves, axis: Axis, q: Floats, index: pd.Index[Any]) -> dict[str, str]:
-    """Return by label where the cells of each quantile begin and end: a pair of numbers per level."""
+def write_bounds(cells: tuple[Ints, Ints], axis: Axis, index: pd.Index[Any]) -> dict[str, str]:
+    """Return by label where the first cell begins and the last one ends: a pair of numbers per level."""
     found: dict[str, str] = {}
-    for label, first, last in zip(index, *cell_bounds(curves, axis, q), strict=True):
+    for label, first, last in zip(index, *cells, strict=True):
         if first[0] >= 0:
             pairs = zip(*axis.ends_of(first, last), strict=True)
             found[label_text(label)] = " ".join(f"{low!r} {high!r}" for low, high in pairs)

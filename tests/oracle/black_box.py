@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 import pandas_blowfish as bf
 from oracle.tap import SAMPLER, TOTAL, Ints, Steps, ask, drawing_modules
 from pandas_blowfish.kernel import measure
+from pandas_blowfish.kernel.joint_noise import draw_together
 from pandas_blowfish.plan.line.dawa import CONTINUES
 
 Floats = NDArray[np.float64]
 ERROR = 1e-4  # odds that a sound release is blamed
 BULK = 40_000  # noises drawn at a time
+WHOLE = (".joint_noise", ".run_noise")  # modules whose noise is weakened as a whole
 FEW = 30  # releases of one form from which values of that form are judged
 
 
@@ -49,10 +51,15 @@ def outputs(
             kept[key] = (real_counted(own, asked, **named), asked)
         return np.array(kept[key][0])
 
+    def together(norm: Any, scale: Fraction) -> Ints:
+        return draw_together(norm, scale / less)
+
     ledger = bf.Ledger()
     protected = frame.blowfish.protect(policy, epsilon=TOTAL, ledger=ledger, dataset="rows")
     with ExitStack() as stack:
-        for module in drawing_modules():
+        alone = [module for module in drawing_modules() if not module.__name__.endswith(WHOLE)]
+        stack.enter_context(mock.patch.object(measure, "draw_together", together))
+        for module in alone:
             pool = Pool(getattr(module, SAMPLER), less)
             stack.enter_context(mock.patch.object(module, SAMPLER, pool.sample))
         stack.enter_context(mock.patch.object(measure, "charge_then", charged))

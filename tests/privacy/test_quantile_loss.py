@@ -16,21 +16,17 @@ import pytest
 from oracle import cases
 from oracle.cases import frame_of, in_words
 from oracle.definition import definition_edges
-from oracle.selection_law import pick_law
+from oracle.places_law import BASE, LONG, choices_of, common_scale, counts_of, largest_ratio
 from oracle.tap import ask, tables
 
 import pandas_blowfish as bf
-from pandas_blowfish.count.tally import count_cells
 from pandas_blowfish.errors import BlowfishError, UnsoundPlanError
 from pandas_blowfish.kernel.check import Check
-from pandas_blowfish.kernel.nearest import place_scales, score_places
 from pandas_blowfish.plan.quantiles import select
 from pandas_blowfish.plan.worst_case import closure, closure_graph
 from pandas_blowfish.policy.domain import Domain, integers
 
-BASE = Fraction(7, 8)  # exp(-1 / longest scale), which the argument takes to be anything
 MOST = 48  # sequences of picks that are gone through
-LONG = 10  # how many times the shortest scale a step is long that goes into all
 SHARES = ([0.5], [0.25], 0.9, [0.2, 0.5], [0.25, 0.5, 0.75], [0.3, 0.4, 0.9], [0, 0.5, 1])
 
 
@@ -39,53 +35,6 @@ def _few_parts(monkeypatch):
     """Let cells be cut into few parts, so that all picks can be listed."""
     monkeypatch.setattr(select, "MOST_PARTS", 2)
     monkeypatch.setattr(select, "ENOUGH", 1)
-
-
-def counts_of(plan, frame):
-    """Return the counts that the kernel would take."""
-    return count_cells(frame, plan.measurement.tallies, clip=False)
-
-
-def choices_of(step, counts):
-    """Return the scores of each choice, as lists."""
-    scores = score_places(step.choices, step.apply(counts), step.targets)
-    own = np.repeat(step.choices, step.targets.parts)
-    return [scores[own == choice].tolist() for choice in range(len(step.targets.shares))]
-
-
-def largest_ratio(plan, one, two, longest):
-    """Return the largest ratio of the probabilities of any picks of all rounds; lines multiply."""
-    worst = Fraction(1)
-    rounds = len(plan.measurement.levels)
-
-    def follow(values, ratio):
-        nonlocal worst
-        if len(values) == rounds:
-            worst = max(worst, ratio)
-            return
-        step = plan.measurement.next_round(values)
-        (scale,) = set(place_scales(step))
-        power = longest / scale
-        assert power.denominator == 1
-        first, found = 0, []
-        for mine, theirs in zip(choices_of(step, one), choices_of(step, two), strict=True):
-            if mine == theirs:
-                own = [(Fraction(1), first + at) for at in range(len(mine))]
-                own = own if len(values) + 1 < rounds else own[:1]
-            else:
-                laws = [pick_law(each, BASE ** int(power)) for each in (mine, theirs)]
-                own = [(a / b, first + at) for at, (a, b) in enumerate(zip(*laws, strict=True))]
-            own = own if len(values) + 1 < rounds else [max(own)]  # the last: choices are independent
-            found.append(own)
-            first += len(mine)
-        for picked in itertools.product(*found):
-            follow(
-                [*values, np.array([at for _, at in picked])],
-                ratio * math.prod((each for each, _ in picked), start=Fraction(1)),
-            )
-
-    follow([], Fraction(1))
-    return worst
 
 
 def random_question(draw, *, small):
@@ -111,7 +60,7 @@ def random_question(draw, *, small):
 
 
 def compare(plan, frames, pairs, releases):
-    """Return how many pairs lose something, how many nearly the charge; fail where one loses more."""
+    """Return how many pairs lose something, how many most of the charge; fail where one loses more."""
     run = releases[0](())
     counts = [counts_of(plan, frame) for frame in frames]
     assert run.charged == plan.cost
@@ -123,8 +72,7 @@ def compare(plan, frames, pairs, releases):
         return 0, 0
     assert len(run.draws) == len(plan.measurement.levels)
     scales = [scale for scale, *_ in run.draws]
-    longest = Fraction(math.lcm(*(scale.numerator for scale in scales)))
-    longest /= math.gcd(*(scale.denominator for scale in scales))
+    longest = common_scale(scales)
     power = run.charged * longest  # exp(charge) = (1 / BASE) ** power
     lossy = tight = 0
     if longest > LONG * min(scales):  # fractions of too many digits
@@ -135,7 +83,7 @@ def compare(plan, frames, pairs, releases):
         ratio = largest_ratio(plan, counts[one], counts[two], longest)
         assert ratio**power.denominator <= (1 / BASE) ** power.numerator, f"{plan!r}\n{plan.policy.to_yaml()}"
         lossy += ratio > 1
-        tight += math.log(ratio) >= 0.9 * float(power) * math.log(1 / BASE)
+        tight += math.log(ratio) >= 0.6 * float(power) * math.log(1 / BASE)
     return lossy, tight
 
 
@@ -143,7 +91,7 @@ def compare(plan, frames, pairs, releases):
 def test_no_neighbours_lose_more_than_is_charged(chunk):
     """Every kind of secret, filters, groups, presence, missing values, public facts, by halves or apart."""
     lossy = tight = touched = grouped = halved = 0
-    for seed in range(chunk * 60, chunk * 60 + 60):
+    for seed in range(chunk, 240, 4):
         draw = random.Random(f"quantile {seed}")
         asked = random_question(draw, small=draw.random() < 0.5)
         if asked is None:

@@ -1,16 +1,26 @@
 """The audit of several questions in one charge: all rows together lose at most epsilon over every edge."""
 
+import itertools
 import random
 from collections import OrderedDict
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from oracle.audit import run_audit
+from oracle.cases import frame_of
 from oracle.definition import definition_edges
+from oracle.places_law import BASE, LONG, common_scale, counts_of, largest_ratio
+from scipy.sparse import csc_array
 
 import pandas_blowfish as bf
+from pandas_blowfish.count.tally import count_cells
+from pandas_blowfish.kernel.check import Check
 from pandas_blowfish.plan import choose
 from pandas_blowfish.plan.loss import edge_loss
+from pandas_blowfish.plan.protocol import PLACES
+from pandas_blowfish.plan.quantiles import question as quantiles
+from pandas_blowfish.plan.quantiles import select
 from pandas_blowfish.plan.together import question
 from pandas_blowfish.plan.together.question import SeveralQuestions
 
@@ -132,3 +142,64 @@ def test_people_with_several_rows(line_of):
 
     assert plan.price.moved == 3
     assert plan.privacy_loss() <= 1
+
+
+def pick_first(tried):
+    """Return picks of places wherever they can be had, however near they are expected to be."""
+    places = [number for number, each in enumerate(tried) if each.mechanism == PLACES]
+    return places[0] if places else choose.pick_best(tried)
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_picks_in_turn_lose_what_they_are_charged(chunk, make_full_policy, make_filter, monkeypatch):
+    """Sums at once, then picks of places: the exact odds of all rounds, and the kernel's own check."""
+    monkeypatch.setattr(choose, "_plans", OrderedDict())
+    monkeypatch.setattr(question, "pick_best", pick_first)
+    monkeypatch.setattr(quantiles, "WORTH", 0)
+    monkeypatch.setattr(select, "MOST_PARTS", 2)
+    monkeypatch.setattr(select, "ENOUGH", 1)
+    found, lossy, both, most = 0, 0, 0, 0.0
+    for number in range(chunk, 300, 2):
+        draw = random.Random(6_000_000 + number)
+        case = instance(draw, make_full_policy, make_filter)
+        if case is None or not case[1].measurement.in_rounds or case[0].presence or case[0].constraints:
+            continue
+        policy, plan, epsilon = case
+        picked = [each for each in plan.members if each.measurement.mechanism == PLACES and each.sensitivity]
+        scales = [scale for each in picked for scale in each.measurement.drawn_scales]
+        large = any(len(each.measurement.lines.bins) * each.measurement.parts > 8 for each in picked)
+        if large or not scales or common_scale(scales) > LONG * min(scales):
+            continue
+        found += 1
+        check, left, values = Check.of(policy, plan), plan.cost, []
+        while (step := plan.measurement.next_round(values)) is not None:
+            left -= check.require(step, left)
+            many = len(step.targets.shares) or len(step.scales)
+            begins = np.searchsorted(step.choices, np.arange(many)) * step.targets.parts
+            values.append(begins if step.mechanism == PLACES else np.zeros(many, dtype=np.int64))
+        assert left >= 0
+        power = common_scale(scales) * epsilon  # exp(epsilon) = (1 / BASE) ** power
+
+        records = list(itertools.product(*(range(size) for size in policy.domain.shape)))
+        edges = definition_edges(policy, policy.domain.columns).tolist()
+        at_once = plan.measurement.at_once
+        for start, end in draw.sample(edges, min(len(edges), 6)):
+            rest = [draw.choice(records) for _ in range(draw.choice([1, 4, 9]))]
+            tables = [frame_of(policy.domain, [*rest, records[each]]) for each in (start, end)]
+            if at_once is None:
+                lost = 0.0
+            else:
+                counted = [at_once.apply(count_cells(own, at_once.tallies, clip=False)) for own in tables]
+                columns = csc_array(np.column_stack(counted))
+                lost = float(edge_loss(columns, at_once.scales, np.array([[0, 1]])).value)
+            odds = 1.0
+            for each in picked:
+                counts = [counts_of(each, own) for own in tables]
+                odds *= float(largest_ratio(each, *counts, common_scale(scales)))
+            share = lost / float(epsilon) + np.log(odds) / (float(power) * np.log(float(1 / BASE)))
+            assert share <= 1 + 1e-9, plan
+            lossy, both, most = lossy + (share > 0), both + (lost > 0 and odds > 1), max(most, share)
+    assert found > 5
+    assert lossy > 20
+    assert both > 5
+    assert most > 0.5

@@ -17,9 +17,10 @@ from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import LAWS, PLACES, OneTable, Round, Targets
 from pandas_blowfish.plan.quantiles.halving import Level, pick_apart, pick_by_halves, rank_variances
 from pandas_blowfish.plan.quantiles.line_cells import LineCells, PlaceRows
-from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
+from pandas_blowfish.plan.quantiles.rank_gap import bound_cells, rank_gap
 from pandas_blowfish.plan.quantiles.sensitivity import Reach, place_change
 from pandas_blowfish.plan.quantiles.solve import Marks, read_picks, solve_marks
+from pandas_blowfish.plan.ranks.gap import LEVEL
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.tally import Tally
 from pandas_blowfish.policy.graph.records import RecordGraph
@@ -220,9 +221,34 @@ class Select(OneTable):
     @property
     def gap(self) -> int:
         """Return how many rows may lie between a value and its quantile, at `LEVEL`."""
+        return self._gap_at(LEVEL)
+
+    def _gap_at(self, level: float) -> int:
         most = int(self.lines.sizes.max(initial=1))
         cut = self.parts if self.inside or self.in_rounds else 1
-        return rank_gap(self.levels, most, cut, self.distance_scale)
+        return rank_gap(self.levels, most, cut, self.distance_scale, level)
+
+    def bound_cells(self, cells: Ints, rows: int | None, levels: Sequence[Fraction]) -> tuple[Ints, Ints]:
+        """Return the first and the last cell in which each quantile may lie, answers x levels; -1 for none.
+
+        Those of other quantiles, where it is public how many rows the line has; else the ends of the line.
+
+        Args:
+            cells: The cells that were picked, lines x quantiles.
+            rows: How many rows there are; None where that is not public.
+            levels: The probabilities.
+        """
+        each = np.repeat(cells.reshape(-1, 1), len(levels), axis=1)
+        if not self.change:
+            return each, each
+        (binning, *more), condition = self.tally.binnings, self.tally.condition
+        partial = binning.labels is not None and bool((binning.labels < 0).any())
+        ends = 0, self.lines.atoms - 1
+        if rows is None or more or condition is not None or partial:
+            return tuple(np.where(each < 0, -1, end) for end in ends)  # type: ignore[return-value]
+        lost = Fraction(rows * len(self.levels), self.parts) if self.in_rounds else Fraction(0)
+        gaps = [self._gap_at(float(level)) + lost for level in levels]
+        return bound_cells(cells[0], self.shares, gaps, rows, ends)
 
     @property
     def accuracy(self) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.plan.choose import pick_best
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.plan.protocol import LAPLACE, Question, Strategy
-from pandas_blowfish.plan.together.stacked import NAME, Stacked
+from pandas_blowfish.plan.protocol import PLACES, Question, Strategy
+from pandas_blowfish.plan.together.in_turn import InTurn, is_at_once
+from pandas_blowfish.plan.together.stacked import NAME, Combined, Stacked
 from pandas_blowfish.policy.policy import Policy
 
 TRIED_ENTRIES, TRIED_EDGES = 1 << 20, 50_000  # of a matrix and its edges, up to which every edge is tried
@@ -41,7 +42,7 @@ class SeveralQuestions(Question):
     """Several questions in one release.
 
     Attributes:
-        members: The questions; each can be answered in one round, with a noise for each query row.
+        members: The questions; each can be answered in one round, some by picks of places too.
     """
 
     members: tuple[Member, ...]
@@ -74,7 +75,8 @@ class SeveralQuestions(Question):
                       which changes all), and for every such choice of blocks the shares of those that look at
                       one of them add up to epsilon at most. A group that shares no block with another is
                       lifted to what all its edges leave of its largest sum; that is done where the largest
-                      sums of as many groups as an edge may change are at most epsilon.
+                      sums of as many groups as an edge may change are at most epsilon. Places are picked
+                      where all questions share epsilon, so that rounds may add up.
             Checked:  tests/privacy/test_together_loss.py::test_loss_of_random_instances
         """
         del strategy, every
@@ -82,6 +84,7 @@ class SeveralQuestions(Question):
         noisy = [number for number, each in enumerate(first) if each.sensitivity]
         limits = self._limits(policy, noisy)
         shares = dict.fromkeys(range(len(self.members)), Fraction(0)) | share_evenly(noisy, limits, epsilon)
+        picked = self._picked(policy, shares) if len(limits) == 1 else frozenset()
         groups = _groups(limits)
         most = [
             max(sum((shares[n] for n in limit & group), Fraction(0)) for limit in limits) for group in groups
@@ -91,31 +94,37 @@ class SeveralQuestions(Question):
         )
         if sum(sorted(most, reverse=True)[:at_once]) <= epsilon:
             for group, left in zip(groups, most, strict=True):
-                shares |= self._lift(policy, {number: shares[number] for number in sorted(group)}, left)
+                own = {number: shares[number] for number in sorted(group - picked)}
+                spent = sum((shares[number] for number in group & picked), Fraction(0))
+                shares |= self._lift(policy, own, left - spent)
         found = [
-            self._best(policy, number, shares[number]) if shares[number] else each
+            self._best(policy, number, shares[number], picks=number in picked) if shares[number] else each
             for number, each in enumerate(first)
         ]
-        labels = tuple(each.label for each in self.members)
-        yield Stacked(tuple(found), tuple(shares.values()), labels, epsilon)
+        yield _together(found, tuple(shares.values()), tuple(each.label for each in self.members), epsilon)
 
-    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Stacked:
+    def _picked(self, policy: Policy, shares: Mapping[int, Fraction]) -> frozenset[int]:
+        """Return which questions are best answered by picks of places, in rounds of their own."""
+        noisy = [(number, share) for number, share in shares.items() if share]
+        best = {number: self._best(policy, number, share, picks=True) for number, share in noisy}
+        return frozenset(number for number, each in best.items() if not is_at_once(each))
+
+    def reread(self, policy: Policy, epsilon: Fraction, strategy: str, form: Mapping[str, Any]) -> Combined:
         del strategy
         found, shares = [], []
         for each, stated in zip(self.members, form["members"], strict=True):
             shares.append(Fraction(stated["epsilon"]))
             own = shares[-1] or epsilon
             found.append(each.question.reread(policy, own, stated["strategy"], stated["form"]))
-        labels = tuple(each.label for each in self.members)
-        return Stacked(tuple(found), tuple(shares), labels, epsilon)
+        return _together(found, tuple(shares), tuple(each.label for each in self.members), epsilon)
 
-    def _best(self, policy: Policy, number: int, epsilon: Fraction) -> Strategy:
-        """Return what answers one question best at an epsilon, in one round."""
+    def _best(self, policy: Policy, number: int, epsilon: Fraction, *, picks: bool = False) -> Strategy:
+        """Return what answers one question best at an epsilon, in one round; with picks also by places."""
         asked = self.members[number].question
         tried = [
             each
             for each in asked.candidates(policy, epsilon, "auto", every=False)
-            if each.own_noise and not each.in_rounds and each.mechanism == LAPLACE
+            if is_at_once(each) or (picks and each.mechanism == PLACES)
         ]
         if not tried:
             what = f"{self.members[number].label} cannot be asked together with others"
@@ -186,6 +195,14 @@ def share_evenly(
         shares |= dict.fromkeys(held, least)
         free -= held
     return {number: shares[number] for number in numbers}
+
+
+def _together(
+    found: Sequence[Strategy], shares: tuple[Fraction, ...], labels: tuple[str, ...], epsilon: Fraction
+) -> Combined:
+    """Return what measures all of them: at once, or some in rounds of their own."""
+    kind = Stacked if all(is_at_once(each) for each in found) else InTurn
+    return kind(tuple(found), shares, labels, epsilon)
 
 
 def _groups(limits: Sequence[frozenset[int]]) -> list[frozenset[int]]:

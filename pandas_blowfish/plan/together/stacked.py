@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from pandas_blowfish import markup
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.lattice import Total
 from pandas_blowfish.plan.loss import WorstCase
-from pandas_blowfish.plan.protocol import OneRound, Strategy
+from pandas_blowfish.plan.protocol import PLACES, OneRound, Strategy
 from pandas_blowfish.plan.query_rows import every_column
 from pandas_blowfish.plan.scales import Scales
 from pandas_blowfish.plan.shape.solved import Solved
@@ -43,23 +44,14 @@ class SolvedMembers(Solved):
 
 
 @dataclass(frozen=True, eq=False)
-class Stacked(OneRound):
-    """Strategies of one round each, whose query rows are measured at once.
+class Combined(OneRound):
+    """Strategies of several questions in one release, however their rounds follow one another.
 
     Attributes:
         measured: The strategies.
         shares: What each was planned to lose.
         labels: What each is called.
         epsilon: What may be lost in all.
-
-    Proof note:
-        Requires: shares as `SeveralQuestions` gives them: each strategy loses at most its share over every
-                  edge, strategies that one edge may change share epsilon, or all edges were tried.
-        Ensures:  privacy loss <= epsilon.
-        Because:  no strategies draw noise together, so losses over an edge add up over draws, and so over
-                  strategies; those whose columns an edge leaves alone lose nothing. Where all edges were
-                  tried the sum itself was found to be at most epsilon, in fractions.
-        Checked:  tests/privacy/test_together_loss.py::test_loss_of_random_instances
     """
 
     measured: tuple[Strategy, ...]
@@ -140,11 +132,6 @@ class Stacked(OneRound):
 
         return vstack([each.columns(cells) for each in self.measured], format="csc")
 
-    def changes(self, before: Cells, after: Cells) -> Any:
-        from scipy.sparse import vstack
-
-        return vstack([each.changes(before, after) for each in self.measured], format="csc")
-
     def matrix(self) -> Any:
         found = every_column(self, self.domain, self.domain.size * len(self.scales))
         found.eliminate_zeros()
@@ -161,7 +148,10 @@ class Stacked(OneRound):
     def notes(self, query: Mapping[str, Any], *, rows_public: bool) -> dict[str, str]:
         """Return what each is measured by, and what it states itself."""
         said = {"parts": "; ".join(self._named())}
-        for _, each in self._each():
+        for label, each in self._each():
+            if each.mechanism == PLACES and each.sensitivity:  # whose noise is in rows
+                said[label] = "; ".join(each.notes(query, rows_public=rows_public).values())
+                continue
             for heading, text in each.notes(query, rows_public=rows_public).items():
                 said[heading] = f"{said[heading]}; {text}" if heading in said else text
         return {**said, **({"left out": LEFT_OUT} if query["verb"] == "describe" else {})}
@@ -178,4 +168,27 @@ class Stacked(OneRound):
 
     def split(self, values: Ints) -> list[Ints]:
         """Return the noisy values of each strategy."""
-        return np.split(values, np.cumsum([len(each.scales) for each in self.measured])[:-1])
+        sizes = [each.values or 0 for each in self.measured]
+        if len(values) != sum(sizes):
+            raise ArgumentError("values", "these are not the values of this measurement")
+        return np.split(values, np.cumsum(sizes)[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked(Combined):
+    """Strategies of one round each, whose query rows are measured at once.
+
+    Proof note:
+        Requires: shares as `SeveralQuestions` gives them: each strategy loses at most its share over every
+                  edge, strategies that one edge may change share epsilon, or all edges were tried.
+        Ensures:  privacy loss <= epsilon.
+        Because:  no strategies draw noise together, so losses over an edge add up over draws, and so over
+                  strategies; those whose columns an edge leaves alone lose nothing. Where all edges were
+                  tried the sum itself was found to be at most epsilon, in fractions.
+        Checked:  tests/privacy/test_together_loss.py::test_loss_of_random_instances
+    """
+
+    def changes(self, before: Cells, after: Cells) -> Any:
+        from scipy.sparse import vstack
+
+        return vstack([each.changes(before, after) for each in self.measured], format="csc")

@@ -21,6 +21,7 @@ from pandas_blowfish.kernel.measure import Measured, measure
 from pandas_blowfish.plan.choose import reread
 from pandas_blowfish.plan.given import Given
 from pandas_blowfish.plan.plan import Plan
+from pandas_blowfish.plan.protocol import PLACES
 from pandas_blowfish.plan.scales import ESTIMATE, TOGETHER, conditioned_terms
 from pandas_blowfish.plan.shape.solved import Solved
 from pandas_blowfish.policy.attribute import Grid
@@ -247,7 +248,8 @@ def _known(plan: Plan, rows: int) -> dict[str, Any]:
     if plan.query["verb"] not in ("hist", "cumhist", "quantile"):
         return {}
     shares = "normalize" in plan.query.get("spelt", {"named": ()})["named"]
-    stated = {"rows": int(rows)} if shares and plan.policy.rows_public else {}
+    picked = plan.measurement.mechanism == PLACES
+    stated = {"rows": int(rows)} if (shares or picked) and plan.policy.rows_public else {}
     last = plan.query["columns"][0] if plan.query["verb"] == "quantile" else plan.index.names[-1]
     inner = plan.domain[str(last)]
     if not isinstance(inner, Grid) or inner.single:

@@ -20,9 +20,8 @@ from pandas_blowfish.plan.together.stacked import LEFT_OUT
 from pandas_blowfish.plan.totals.moments import COUNTED, SEVERAL, STATISTICS, Moments
 from pandas_blowfish.policy.attribute import Attribute
 from pandas_blowfish.policy.policy import Policy
-from pandas_blowfish.queries.call.ordered_column import prefixes
 from pandas_blowfish.queries.call.scope import Scope, ask, column_names, strategy_name
-from pandas_blowfish.queries.quantile import quantile_frame, shares_of
+from pandas_blowfish.queries.quantile import ask_quantiles, quantile_frame, shares_of
 from pandas_blowfish.queries.statistics.deviation import state_totals
 from pandas_blowfish.queries.totals import rows_of
 from pandas_blowfish.release import RECORD, Facts, with_receipt
@@ -192,7 +191,7 @@ def members_of(
     for name, own in wanted.items():
         if shares := [share for _, share in own if share is not None]:
             stated = {"verb": "quantile", "columns": [name], "q": shares, **scope.facts()}
-            members.append(Member(stated, prefixes(policy, scope, name), f"quantiles of {name}"))
+            members.append(Member(stated, ask_quantiles(policy, scope, name, shares), f"quantiles of {name}"))
     return tuple(members)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import pandas_blowfish as bf
-from pandas_blowfish.errors import ArgumentError, FrameError
+from pandas_blowfish.errors import ArgumentError
 from pandas_blowfish.policy.domain import Domain, integers
 
 WIDE = bf.Policy(Domain((integers("x", 0, 999),)))
@@ -55,13 +55,16 @@ def test_a_filter_that_leaves_no_value_has_no_places():
         asked.quantile("x", 0.5, epsilon=1, strategy="select")
 
 
-def test_intervals_of_places_are_refused_with_the_way_to_ask():
-    """How far a value is off depends on how densely rows lie; counts have intervals."""
+def test_intervals_of_places_are_what_was_picked_around_them():
+    """How far a value is off depends on how densely rows lie; other picks show it, and counts do."""
     df = pd.DataFrame({"x": np.arange(5000) % 1000}).blowfish.protect(WIDE, epsilon=100)
-    picked = df.blowfish.quantile("x", [0.25, 0.5], epsilon=1)
+    picked = df.blowfish.quantile("x", [0.25, 0.5, 0.75], epsilon=1)
+    values, found = picked["value"].tolist(), picked.blowfish.interval()
 
-    with pytest.raises(FrameError, match="strategy=") as error:
-        picked.blowfish.interval()
-    assert "lie between each value and its quantile" in str(error.value)
+    assert picked.attrs["blowfish"]["strategy"] == "select"
+    assert found["low"].tolist() == [0, values[0], values[1]]
+    assert found["high"].tolist() == [values[1], values[2], 999]
+    filtered = df.blowfish.where("x < 900").median("x", epsilon=1, strategy="select").blowfish.interval()
+    assert filtered.to_numpy().tolist() == [[0, 999]]  # of a number of rows that is not public
     counted = df.blowfish.quantile("x", [0.25, 0.5], epsilon=1, strategy="hierarchical").blowfish.interval()
     assert (counted["low"] <= counted["high"]).all()

@@ -7,7 +7,7 @@ import pandas as pd
 
 import pandas_blowfish as bf
 from pandas_blowfish.plan.quantiles.halving import pick_apart, pick_by_halves
-from pandas_blowfish.plan.quantiles.rank_gap import rank_gap
+from pandas_blowfish.plan.quantiles.rank_gap import bound_cells, rank_gap
 from pandas_blowfish.plan.ranks.gap import selection_gap
 from pandas_blowfish.policy.domain import Domain, integers
 
@@ -51,3 +51,29 @@ def test_more_picks_are_stated_to_be_further_off():
 
     assert one < rank_gap(apart, 50, 1, Fraction(20)) < rank_gap(halves, 50, 1, Fraction(20)) < 3 * one
     assert rank_gap(halves, 50, 1, Fraction(0)) == 0
+
+
+def test_quantiles_lie_between_their_cells():
+    """Whatever the rows: picks moved as far as a gap allows, some out of order before they were sorted."""
+    random = np.random.default_rng(7)
+    shares, tried = [Fraction(each, 10) for each in (1, 3, 5, 6, 9)], 0
+    for _ in range(400):
+        cells, rows = int(random.integers(1, 9)), int(random.integers(1, 40))
+        values = np.sort(random.integers(0, cells, rows))
+        upper = np.cumsum(np.bincount(values, minlength=cells))
+        lower, gap = np.append(0, upper[:-1]), Fraction(int(random.integers(0, 9)), 2)
+        near = [
+            np.flatnonzero(
+                (lower <= float(share * rows + gap)) & (upper >= float(share * rows - gap)) & (upper > -1)
+            )
+            for share in shares
+        ]
+        picked = np.sort([random.choice(each) for each in near])
+
+        first, last = bound_cells(picked, shares, [gap], rows, (0, cells - 1))
+
+        truth = np.array([np.flatnonzero(upper >= float(share * rows))[0] for share in shares])
+        assert (first[:, 0] <= truth).all()
+        assert (truth <= last[:, 0]).all()
+        tried += int(((first[:, 0] > 0) | (last[:, 0] < cells - 1)).sum())
+    assert tried > 300

@@ -107,6 +107,6 @@ def test_a_stored_answer_outlives_a_better_bound(monkeypatch):
     again, anew = (frame.blowfish.hist(["x", "y"], epsilon=1, name=name) for name in ("kept", "new"))
 
     assert first.equals(again)
-    assert first.attrs["blowfish"]["scale"] == again.attrs["blowfish"]["scale"] == "297910"
+    assert first.attrs["blowfish"]["scale"] == again.attrs["blowfish"]["scale"] == "148955"
     assert anew.attrs["blowfish"]["sensitivity"] == "40"
     assert frame.blowfish.budget.spent == 2
