@@ -103,7 +103,8 @@ def test_a_plan_of_a_filter_and_groups_says_so():
 
 def _questions(plan):
     """Return the answers as sums of the cells of `plan.domain`, from the index alone or the ranges asked."""
-    asked = plan.asked[0 if plan.strategy == "residual" else plan.way]  # all ways have the same answers
+    first = plan.strategy == "residual" or plan.query["verb"] == "range"
+    asked = plan.asked[0 if first else plan.way]  # all ways have the same answers
     tally = getattr(asked, "tally", asked)
     labels, size = tally.labels(), tally.shape[-1] if tally.shown is None else tally.shape[tally.shown - 1]
     bins = (labels == np.arange(tally.size)[:, None]).astype(float)
@@ -191,12 +192,14 @@ def test_dawa_tells_what_it_can():
 def test_a_plan_of_ranges_says_its_question():
     """The call, the noise of each family and what is exact."""
     plan = _line(63, 6).plan.range("x", [(0, 9), (5, 60)], epsilon=1)
+    shared = _line(63, 6).plan.range("x", [(0, 9), (5, 60)], epsilon=1, strategy="transport")
     alike = _line(63, 6).plan.range("x", [(0, 9), (5, 60)], epsilon=1, strategy="haar")
 
     assert plan.call == "range('x', bounds=[[None, 9], [5, 60]], strategy='auto', epsilon='1')"
     assert len(plan.index) == 2
     assert plan.facts()["answers"] == "2"
-    assert plan.facts()["noise"].startswith("transport")
+    assert plan.facts()["noise"].startswith("discrete Laplace, scale")
+    assert shared.facts()["noise"].startswith("transport")
     assert alike.facts()["noise"].startswith("discrete Laplace, scale")
 
 

@@ -33,6 +33,9 @@ from pandas_blowfish.plan.transport.transport import TRANSPORT, TransportBuilder
 from pandas_blowfish.policy.policy import Policy
 
 LONG = 1_024  # atoms beyond which single cells are not measured by runs of cells
+SEARCHED_ALONE = (
+    256  # bins up to which rows for listed ranges are searched for by plan/linear/listed_ranges.py
+)
 STAYS = "needs lines that no row can leave or change"
 WHY_NOT = {
     Dawa.name: STAYS,
@@ -150,7 +153,8 @@ class Spans(Question):
     @property
     def strategies(self) -> tuple[str, ...]:
         counts = self.counts.strategies if self.kind == "cells" else ()
-        return tuple(dict.fromkeys([*counts, *(each.name for each in STRATEGIES)]))
+        listed = ("direct",) if self.kind == "ranges" else ()  # see plan/linear/listed_ranges.py
+        return tuple(dict.fromkeys([*counts, *listed, *(each.name for each in STRATEGIES)]))
 
     @property
     def counts(self) -> Counts:
@@ -196,6 +200,8 @@ class Spans(Question):
             for each in STRATEGIES
             if strategy == each.name or (auto and is_worthwhile(each.name, axis, counts=cells))
         ]
+        if auto and self.kind == "ranges" and self.tally.size <= SEARCHED_ALONE:
+            wanted = [each for each in wanted if each is not Optimised]
         if not auto or every or axis.size <= SHORT:
             for each in wanted:
                 yield from each.build(asked, axis, epsilon, alone=len(wanted) == 1)

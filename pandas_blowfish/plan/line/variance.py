@@ -76,6 +76,8 @@ class Chain:
 
     def covariance(self, low: Ints, high: Ints) -> Floats:
         """Return the covariance of the estimates at two places of a segment, low <= high."""
+        if not self.off.any():  # prefixes alone, or totals: ends are measured by themselves
+            return np.where(low == high, self.variance[high], 0.0)
         fall = np.minimum(self._falls[high] - self._falls[low], 0.0)
         return np.asarray(self.variance[high] * np.exp(fall))
 

@@ -30,7 +30,8 @@ from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 if TYPE_CHECKING:
     from pandas_blowfish.plan.line.question import Spans
 
-MAX_ATOMS = 300  # of a line whose rows are searched for
+MAX_ATOMS = 300  # of a line, or of a connected part of it, whose rows are searched for
+MAX_JOINED = 600  # of all connected parts of a line together
 FEWEST = 8  # atoms from which rows are searched for unless they are asked for by name
 GAIN = 0.98  # of the least error of runs: what gains less is not worth keeping a matrix for
 LATTICE = 1 << 12  # the largest change over an edge, in steps of the lattice
@@ -79,7 +80,14 @@ class Optimised(LineStrategy):
         """Yield the rows that a search finds; among all strategies only if they are better than runs."""
         least = 0 if alone else FEWEST
         runs = len(axis.starts) > int(axis.pieces.max(initial=-1))  # totals of other pieces are lost
-        if not (least <= axis.size <= MAX_ATOMS and runs and can_be_tied(axis)) or axis.joined is None:
+        if not (least <= axis.size <= MAX_JOINED and runs and can_be_tied(axis)) or axis.joined is None:
+            return
+        parts = _parts(axis, axis.joined)
+        every = sum(len(part) * (len(part) - 1) // 2 for part in parts)
+        plain = (
+            asked.kind == "cells" and len(axis.joined.within) >= every
+        )  # counts of cells are as good there
+        if max(map(len, parts)) > MAX_ATOMS or (plain and not alone):
             return
         if 1 / epsilon > FARTHEST:  # no such noise is drawn, and floats do not hold its variance
             return
@@ -207,8 +215,18 @@ def _nests(asked: Spans, line: LineGraph, epsilon: Fraction) -> Iterator[Nested]
             yield Nested("", asked, line, *search(line, asked, layouts), epsilon)
 
 
+def _parts(line: LineGraph, joined: Joined) -> list[Ints]:
+    """Return the atoms of each part that is searched by itself: segments, where no edge leads out of one."""
+    if line.open or len(joined.across) or len(joined.away) or not line.exact.alone.all():
+        return [np.arange(line.size)]
+    return np.split(np.arange(line.size), line.starts[1:])
+
+
 def _search(asked: Spans, line: LineGraph, joined: Joined, nests: Sequence[Nested]) -> Ints:
     """Return whole-number rows over the atoms of a line that a search finds for what is asked."""
+    alone = _parts(line, joined)
+    if len(alone) > 1:
+        return _search_parts(asked, joined, nests, alone)
     size = line.size
     both = np.unique(joined.across)
     leaves = [np.column_stack([each, np.full(len(each), size)]) for each in (both, joined.away)]
@@ -221,6 +239,28 @@ def _search(asked: Spans, line: LineGraph, joined: Joined, nests: Sequence[Neste
     starts = [*map(_weighted, nests), _squares(size)]
     starts += _asked_rows(asked, pairs) if asked.kind == "ranges" else []
     return optimise(_squared(asked), pairs, parts, starts, times=times, lattice=LATTICE, effort=1)
+
+
+def _search_parts(asked: Spans, joined: Joined, nests: Sequence[Nested], parts: Sequence[Ints]) -> Ints:
+    """Return the rows of each part of a line, found by itself: an edge changes those of one alone.
+
+    All are brought to nearly the same largest change, so that one scale suits them.
+    """
+    squared, found = _squared(asked), np.zeros((0, asked.size), dtype=np.int64)
+    begun = [_weighted(nest) for nest in nests]
+    for atoms in parts:
+        first, size = int(atoms[0]), len(atoms)
+        pairs = joined.within[(joined.within[:, 0] >= first) & (joined.within[:, 0] < first + size)] - first
+        if not len(pairs):  # its total is exact
+            continue
+        starts = [each[:, atoms] for each in begun] + [_squares(size)]
+        gram, whole = squared[np.ix_(atoms, atoms)], np.zeros(size, dtype=np.int64)
+        rows = optimise(gram, pairs, whole, [*starts, np.eye(size)], lattice=LATTICE, effort=1)
+        change = int(np.abs(rows[:, pairs[:, 0]] - rows[:, pairs[:, 1]]).sum(axis=0).max(initial=1))
+        own = np.zeros((len(rows), asked.size), dtype=np.int64)
+        own[:, atoms] = rows * max(LATTICE // change, 1)
+        found = np.concatenate([found, own])
+    return found
 
 
 def _weighted(nest: Nested) -> Floats:

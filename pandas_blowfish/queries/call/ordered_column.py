@@ -16,6 +16,7 @@ from pandas_blowfish.exact.arrays import Ints, frozen
 from pandas_blowfish.exact.instant import from_ns
 from pandas_blowfish.exact.number import canonical_value, exact, number, plain
 from pandas_blowfish.plan.line.question import Spans
+from pandas_blowfish.plan.linear.listed_ranges import ListedRanges
 from pandas_blowfish.plan.protocol import Question
 from pandas_blowfish.plan.tables.question import Counts
 from pandas_blowfish.plan.tally import MAX_LISTED, Binning, Tally
@@ -54,11 +55,11 @@ def prefixes(policy: Policy, scope: Scope, column: str) -> Spans:
     return Spans(scope.tally(policy, [column], {column: binning}), "prefixes", NONE, lambda: binning.index)
 
 
-def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Spans]:
+def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Question]:
     """Return the question for some ranges of an ordered column, in ways that have the same answers.
 
     Cells that no range distinguishes are one atom. Cells in no range are atoms too, so that the whole line is
-    counted, or left out, which may need less noise.
+    counted, or left out, which may need less noise. The last way is a workload of these ranges alone.
     """
     attribute = ordered_attribute(policy, column)
     if isinstance(bounds, str) and bounds == "all":
@@ -72,12 +73,13 @@ def ranges(policy: Policy, scope: Scope, column: str, bounds: Any) -> list[Spans
     np.add.at(inside, low, 1)
     np.add.at(inside, high, -1)
     covered = np.cumsum(inside)[:-1] > 0
-    found = [_ways(policy, scope, attribute, atom, low, high, (starts, stops))]
+    whole = _ways(policy, scope, attribute, atom, low, high, (starts, stops))
+    found: list[Question] = [whole]
     if not covered.all():
         number = np.append(np.where(covered, np.cumsum(covered) - 1, -1), -1)
         last = number[high - 1] + 1
         found.append(_ways(policy, scope, attribute, number[atom], number[low], last, (starts, stops)))
-    return found
+    return [*found, ListedRanges.of(whole)]
 
 
 def ordered_attribute(policy: Policy, column: str) -> Attribute:
