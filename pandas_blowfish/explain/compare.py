@@ -47,7 +47,7 @@ def compare(policies: Any, ask: Any, epsilon: Any = None) -> Comparison:
         >>> table.loc[("near", 0.1), "strategy"], table.loc[("dp", 0.1), "strategy"]
         ('transport', 'optimised')
         >>> round(float(table.loc[("dp", 0.1), "times_best"]), 1)
-        2.9
+        2.7
     """
     planners, questions = _planners(policies), _questions(ask)
     spends = None if epsilon is None else _epsilons(epsilon)

@@ -60,7 +60,7 @@ def random_question(draw, *, small):
 
 
 def compare(plan, frames, pairs, releases):
-    """Return how many pairs lose something, how many most of the charge; fail where one loses more."""
+    """Return how many pairs lose something, how many much of the charge; fail where one loses more."""
     run = releases[0](())
     counts = [counts_of(plan, frame) for frame in frames]
     assert run.charged == plan.cost
@@ -83,7 +83,7 @@ def compare(plan, frames, pairs, releases):
         ratio = largest_ratio(plan, counts[one], counts[two], longest)
         assert ratio**power.denominator <= (1 / BASE) ** power.numerator, f"{plan!r}\n{plan.policy.to_yaml()}"
         lossy += ratio > 1
-        tight += math.log(ratio) >= 0.6 * float(power) * math.log(1 / BASE)
+        tight += math.log(ratio) >= 0.4 * float(power) * math.log(1 / BASE)
     return lossy, tight
 
 

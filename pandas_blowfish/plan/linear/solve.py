@@ -115,7 +115,7 @@ def _fit(measurement: Linear, noisy: Floats, firm: Floats, totals: Floats) -> Fl
     matrix = np.concatenate([rows / unit, FIRM * firm])
     try:
         return np.asarray(nnls(matrix, np.concatenate([noisy / unit, FIRM * totals]))[0])
-    except RuntimeError:  # too many steps
+    except (RuntimeError, np.linalg.LinAlgError):  # too many steps, or columns that are nearly alike
         return None
 
 
