@@ -82,9 +82,9 @@ def refine(begin: Ints, end: Ints, width: int) -> Level:
     many = -(-(end - begin) // width)
     first = np.append(0, np.cumsum(many))
     parent = np.repeat(np.arange(len(begin)), many)
-    inside = np.arange(first[-1]) - first[parent]
-    start = begin[parent] + inside * width
-    return Level(start, np.minimum(start + width, end[parent]), parent, first)
+    start = np.arange(first[-1]) * width
+    start += np.repeat(begin - first[:-1] * width, many)
+    return Level(start, np.minimum(start + width, np.repeat(end, many)), parent, first)
 
 
 class Nest:

@@ -248,7 +248,7 @@ class Spans(Question):
     def variances(self, spread: Spread) -> Floats:
         """Return the variance of every answer."""
         found = self._by_line(spread)
-        return np.tile(found[0], self.groups) if len(found) == 1 else found.ravel()
+        return found.ravel() if len(found) == self.groups else np.tile(found[0], self.groups)
 
     def _by_line(self, spread: Spread) -> Floats:
         """Return the variances of each line's answers; one array where all lines have the same."""

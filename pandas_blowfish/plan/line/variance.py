@@ -183,12 +183,22 @@ class Spread:
             total = np.add.reduceat(up, level.first[:-1])
             self.up.insert(0, up)
             self.below.insert(0, total)
-        # halves less halves do not determine the whole
-        block = np.full(nest.blocks.size, np.inf) if total is None or nest.layout.wavelet else total
-        self.chain = Chain(nest, float(head), block)
+        self.head = float(head)
+        self.total = None if nest.layout.wavelet else total  # halves less halves do not determine the whole
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Return how the ends of blocks vary together."""
+        block = np.full(self.nest.blocks.size, np.inf) if self.total is None else self.total
+        return Chain(self.nest, self.head, block)
 
     def atoms(self) -> Floats:
         """Return the variance of each atom's count when segment totals are exact or free."""
+        if self.nest.layout.spacing == 1 and not self.nest.line.open:  # less one prefix sum from the next
+            each = np.full(self.nest.size, 2 * self.head)
+            for ends in (self.nest.segments.begin, self.nest.segments.end - 1):
+                each[ends] -= self.head
+            return each[::-1] if self.nest.layout.mirrored else each
         ends = self.chain.places(np.arange(self.nest.blocks.size))
         chain = self.chain
         held = chain.variance[ends] + chain.variance[ends - 1] - 2 * chain.covariance(ends - 1, ends)
@@ -201,6 +211,8 @@ class Spread:
 
     def prefixes(self) -> Floats:
         """Return the variance of each segment's sum up to each atom, where totals are exact."""
+        if self.nest.layout.spacing == 1:  # the last of each segment is set to 0 where it is used
+            return np.full(self.nest.size, self.head)
         nest, chain = self.nest, self.chain
         node = np.arange(nest.size)
         part, rest = np.ones(nest.size), np.zeros(nest.size)

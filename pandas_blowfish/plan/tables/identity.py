@@ -282,6 +282,8 @@ class CliquesBuilder:
 
     def build(self, graph: RecordGraph, tally: Tally, epsilon: Fraction) -> CliqueCounts | None:
         """Return the strategy; None where some bin is in no exact total, or too many are joined."""
+        if tally.size > MOST_WORK:
+            return None
         plain = Identity.build(graph, tally, epsilon)
         found = CliqueCounts(tally, plain.sensitivity, epsilon, plain.parts)
         free = ~plain.parts.alone & (plain.parts.total_of < 0)
