@@ -115,14 +115,15 @@ def test_ranges_merge_cells_that_nothing_tells_apart():
     """Atoms are what bounds cut; cells in no range are atoms, or not counted at all."""
     policy = bf.Policy(Domain((AGE,)))
 
-    whole, inner = ranges(policy, Scope(), "age", [(18, 64), (30, 40)])
+    whole, inner, alone = ranges(policy, Scope(), "age", [(18, 64), (30, 40)])
 
+    assert alone.matrix.toarray().tolist() == [[0, 1, 1, 1, 0], [0, 0, 1, 0, 0]]
     assert whole.size == 5
     assert inner.size == 3
     assert [end.tolist() for end in whole.ends] == [[1, 2], [4, 3]]
     assert [end.tolist() for end in inner.ends] == [[0, 1], [3, 2]]
     assert (inner.tally.marks[0] >= 0).sum() == 47
-    assert len(ranges(policy, Scope(), "age", [(None, 4), (5, None)])) == 1
+    assert len(ranges(policy, Scope(), "age", [(None, 4), (5, None)])) == 2
 
 
 def test_every_range_has_a_limit():
