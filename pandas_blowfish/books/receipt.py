@@ -96,7 +96,9 @@ def show_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
         del shown["expected_squared_error"]
         alone = not isinstance(own, Mapping) or len(facts.get("total_columns", "x")) == 1
         if alone and error is not None:
-            shown["typical_error"] = f"+-{span_words(error**0.5) if spans else digits(error**0.5, 3)}"
+            picked = "gap" in facts  # values picked by rank, whose error is counted in rows
+            own_text = span_words(error**0.5) if spans and not picked else digits(error**0.5, 3)
+            shown["typical_error"] = f"+-{own_text}{' rows at most' * picked}"
     for key in ("std_low", "std_high"):
         if isinstance(facts.get(key), float):
             shown[key] = span_words(facts[key]) if spans else digits(facts[key], 3)

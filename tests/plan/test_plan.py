@@ -229,7 +229,9 @@ def test_sums_are_shown_in_the_units_of_their_columns():
     assert facts["typical error"].startswith("+-141,000 per sum")
     assert facts["lattice"] == "in steps of 50: sensitivity 200, scale 2,000"
     assert both.facts()["sensitivity"] == "income 10,000, age 5"
-    assert both.facts()["noise"] == "uniform in balls of random size, scales income 100,000, age 50"
+    law, scales = both.facts()["noise"].split(", ", 1)
+    assert law == "drawn together (odds of exp(-largest change / scale))"
+    assert scales == "scales income 100,000, age 50"
     assert both.facts()["typical error"].startswith("income +-200,000, age +-100 per sum")
     assert filtered.facts()["sensitivity"] == "income 250,000, rows 1 (of the sum)"
     for one, peak in zip(both.in_units, (200, 5), strict=True):

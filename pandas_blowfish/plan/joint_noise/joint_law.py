@@ -269,7 +269,7 @@ def law_text(joints: Iterable[NoiseNorm], *, alone: bool) -> str:
     texts = ["discrete Laplace"] * alone + [SUMS] * ((CLIQUE,) in kinds)
     texts += ["transport (odds of exp(-edges / scale))"] * (() in kinds)
     balls = any(kind not in ((), (CLIQUE,)) for kind in kinds)
-    return ", and ".join([*texts, *["uniform in balls of random size"] * balls])
+    return ", and ".join([*texts, *["drawn together (odds of exp(-largest change / scale))"] * balls])
 
 
 @lru_cache(maxsize=4096)

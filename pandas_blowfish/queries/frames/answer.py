@@ -171,10 +171,12 @@ def _as_priced(plan: Plan, body: Mapping[str, Any]) -> Plan:
 
 def _plan_facts(plan: Plan, rows: int, solved: Solved) -> dict[str, Any]:
     """Return what a receipt states of a plan under the policy's own promise."""
+    known = plan.std[~np.isnan(plan.std)]  # picked values have no standard error that is known
+    unknown = len(plan.std) > len(known) == 0
     return {
         "proof": plan.measurement.proof_id,
-        "std_low": float(plan.std[plan.std > 0].min(initial=math.inf)) if (plan.std > 0).any() else 0.0,
-        "std_high": float(np.nan_to_num(plan.std).max(initial=0.0)),
+        "std_low": None if unknown else float(known[known > 0].min(initial=math.inf)) if known.any() else 0.0,
+        "std_high": None if unknown else float(known.max(initial=0.0)),
         "smallest_scale": str(min((scale for scale in plan.scales.values if scale), default=Fraction(0))),
         "largest_answer": solved.most,
         **_known(plan, rows),
