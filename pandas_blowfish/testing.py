@@ -38,7 +38,10 @@ class FakeLedgers(Mapping[str, Ledger]):
         self._places = places
 
     def __getitem__(self, path: str | os.PathLike[str]) -> Ledger:
-        return Ledger(self._places[os.path.abspath(path)])
+        place = os.path.abspath(path)
+        if place not in self._places:
+            raise KeyError(f"no ledger was opened at {place}; opened: {', '.join(self._places) or 'none'}")
+        return Ledger(self._places[place])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -59,6 +59,9 @@ def epsilon_for(plan: Plan, *, rmse: Any = None, std: Any = None, distortion: An
     goals = [_goal(plan, name, most) for name, most in given.items() if most is not None]
     if not goals:
         raise ArgumentError("rmse", "no goal is given", allowed=ALLOWED)
+    if plan.members:
+        problem = "several statistics have errors in units of their own"
+        raise ArgumentError(goals[0].name, problem, fix="ask for one of them, and give the others as much.")
     for goal in goals:
         _known(plan, goal)
     if not plan.sensitivity:
@@ -194,6 +197,8 @@ def _known(plan: Plan, goal: Goal) -> None:
     elif plan.query["verb"] in ("mean", "geomean"):
         problem = "the error of these means depends on how many rows there are"
         fix = "plan with rows= where all rows are averaged, or ask for the sum."
+    elif plan.query.get("strategy", "auto") == "auto":
+        problem, fix = f"the error of {plan.query['verb']!r} depends on the rows", "choose epsilon= yourself."
     else:
         problem, fix = f"the error of {plan.strategy!r} depends on the rows", 'plan with strategy="auto".'
     raise ArgumentError(goal.name, f"{problem}: not known before the release", fix=fix)

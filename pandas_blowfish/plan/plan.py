@@ -34,6 +34,7 @@ from pandas_blowfish.policy.policy import Policy
 MOST_NAMED = 1_000  # components of a block that a part names; of more the whole block is looked at
 MAX_SHOWN = 8  # scales that a plan spells out
 MAX_DATED = 10_000  # ranges of dates of which some are spelt out
+FAR = 10.0  # times the best possible beyond which a bound tells nothing
 NEARLY = 1.01  # times the best possible up to which it is called that
 ANSWERS = {"sum": "per sum", "mean": "per mean", "kmeans": "per size", "logsum": "per sum of logarithms"}
 MEANS = ("mean", "geomean")  # read off a noisy sum
@@ -326,7 +327,8 @@ class Plan:
 
     def _answers(self) -> str:
         if self.members:
-            return f"statistics, read off {len(self.index):,} totals and cumulative counts"
+            many = len(self.index)
+            return f"statistics, read off {many:,} total{'s' * (many > 1)}, counts or picked values"
         if "q" not in self.query:
             return f"{len(self.index):,}"
         each = " per group" if self.query.get("groupby") else ""
@@ -361,6 +363,10 @@ class Plan:
         return f"scale{'s' * (len(used) > 1)} {', '.join(map(_plain, used))}"
 
     def _typical(self) -> str:
+        if self.members:  # in units of their own
+            return "; ".join(
+                f"{_statistics(each.query)}: {each.facts()['typical error']}" for each in self.members
+            )
         each = ANSWERS.get(self.query["verb"], "per count")
         own = [one for one in self.in_units if not np.isnan(one.error)]
         if not own and np.isnan(self.mse):
@@ -375,6 +381,8 @@ class Plan:
         if not bound > 0 or not np.isfinite(self.mse):
             return ""
         times = max(self.mse / bound, 1.0) ** 0.5
+        if times > FAR:  # at a large epsilon a bound may be far below what can be done
+            return ""
         if times <= NEARLY:
             return "the best possible, within 1%"
         return f"at most {markup.digits(math.ceil(100 * times) / 100, 15)} times the best possible"
@@ -438,6 +446,13 @@ def find_part(plan: Plan) -> Part:
         if 0 < seen.sum() <= min(many - 1, MOST_NAMED):
             sides.append(Side(key, block, components, seen))
     return Part(tuple(sides))
+
+
+def _statistics(query: Mapping[str, Any]) -> str:
+    """Return what one of several questions is about."""
+    if "q" in query:
+        return f"quantiles of {', '.join(query['columns'])}"
+    return ", ".join(dict.fromkeys(name for names in query["statistics"] for name in names))
 
 
 def _plain(number: Fraction) -> str:

@@ -335,10 +335,13 @@ class Scales(Sequence[Fraction]):
         self, rows: Ints, change: Ints, amounts: NDArray[Any], many: int
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield kinds that draw together, and the norm of each of so many changes: see `measure_entries`."""
-        order = np.argsort(self.codes[rows], kind="stable") if self.joint else np.zeros(0, dtype=np.int64)
-        ends = [np.searchsorted(self.codes[rows][order], code, side) for code in self.joint for side in SIDES]
-        for place, (code, joint) in enumerate(self.joint.items()):
-            own = order[ends[2 * place] : ends[2 * place + 1]]
+        if not self.joint:
+            return
+        codes = self.codes[rows]
+        order = np.argsort(codes, kind="stable")
+        begins, ends = (np.searchsorted(codes[order], list(self.joint), side) for side in SIDES)
+        for (code, joint), begin, end in zip(self.joint.items(), begins, ends, strict=True):
+            own = order[begin:end]
             yield code, joint.measure_entries(rows[own], change[own], amounts[own], many)
 
     @property

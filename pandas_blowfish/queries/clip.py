@@ -58,10 +58,13 @@ def _read(attribute: Attribute, pair: Any) -> Clip:
         raise ArgumentTypeError("clip", "not bounds", allowed=ALLOWED)
     ends = _declared(attribute)
     low, high = (end if each is None else exact(each, "clip") for each, end in zip(pair, ends, strict=True))
-    if not (low < high and low < ends[1] and high > ends[0]):
-        within = f"low before high, within {plain(ends[0])} to {plain(ends[1])}"
-        raise ArgumentError("clip", f"bounds of {attribute.name!r} that leave one value", allowed=within)
-    return max(low, ends[0]), min(high, ends[1])
+    if not ends[0] <= low < high <= ends[1]:
+        within = f"low before high, within {plain(ends[0])} to {plain(ends[1])}; None for a declared bound"
+        what = (
+            "reversed" if low > high else "that leave one value" if low == high else "beyond those declared"
+        )
+        raise ArgumentError("clip", f"bounds of {attribute.name!r} {what}", allowed=within)
+    return low, high
 
 
 def _declared(attribute: Attribute) -> Clip:

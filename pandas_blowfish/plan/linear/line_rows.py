@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from pandas_blowfish.plan.linear.optimise import optimise
 from pandas_blowfish.plan.linear.sensitivity import Links
 from pandas_blowfish.plan.scales import FARTHEST, Scales, variance
 from pandas_blowfish.plan.sensitivity import ExactParts
+from pandas_blowfish.plan.shape.one_thread import one_thread
 from pandas_blowfish.plan.tables.identity import PROOF_EXACT
 
 if TYPE_CHECKING:
@@ -312,6 +313,27 @@ def largest_change(rows: Any, joined: Joined) -> int:
     return max(inside.change(rows), int(norms[joined.across].sum(axis=1).max(initial=0)))
 
 
+def lay_segments(starts: Sequence[int], size: int) -> Floats:
+    """Return segments x atoms, with ones where an atom is in a segment."""
+    return np.repeat(np.eye(len(starts)), np.diff([*starts, size]), axis=1)
+
+
+@lru_cache(maxsize=16)
+def _estimator_of(rows: bytes, shape: tuple[int, int], starts: tuple[int, ...]) -> Estimator:
+    """Return the best estimator from rows of variance 1: rows found once serve every epsilon.
+
+    Args:
+        rows: Whole numbers, as bytes.
+        shape: How many rows of how many atoms.
+        starts: Where segments begin whose totals are exact; none where totals are not.
+    """
+    numbers = np.frombuffer(rows, dtype="<i8").reshape(shape)
+    unit = float(max(int(np.abs(numbers).max(initial=0)), 1))
+    with one_thread():
+        found = estimator(numbers / unit, np.ones(shape[0]), lay_segments(starts, shape[1]) if starts else [])
+    return Estimator(found.fit / unit, found.held, found.spread / unit)
+
+
 class RowSpread:
     """The best estimates from rows of one scale on each of some lines, and how they vary.
 
@@ -330,8 +352,7 @@ class RowSpread:
     @cached_property
     def segments(self) -> Floats:
         """Return segments x atoms, with ones where an atom is in a segment."""
-        lengths = np.diff(np.append(self.starts, self.size))
-        return np.repeat(np.eye(len(self.starts)), lengths, axis=1)
+        return lay_segments(self.starts.tolist(), self.size)
 
     @cached_property
     def open(self) -> bool:
@@ -341,9 +362,8 @@ class RowSpread:
     @cached_property
     def estimator(self) -> Estimator:
         """Return the best estimator of a line's counts, given its totals where all of them are exact."""
-        unit = float(max(int(np.abs(self.rows).max(initial=0)), 1))
-        found = estimator(self.rows / unit, np.ones(len(self.rows)), [] if self.open else self.segments)
-        return Estimator(found.fit / unit, found.held, found.spread / unit)
+        starts = () if self.open else tuple(self.starts.tolist())
+        return _estimator_of(self.rows.astype("<i8").tobytes(), self.rows.shape, starts)
 
     @cached_property
     def enough(self) -> bool:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 CANDIDATES, MOST_PARTS = 2**21, 1_024  # parts of cells that are picked from, together and of one cell
 ENOUGH = 64  # parts of a cell from which on picks by halves are not spoilt by cells with very many rows
+INTERVALS = (
+    "std is not known, interval() ends at values picked for other shares; "
+    'read off counts, strategy="hierarchical", both are known'
+)
 PROOF = (
     "Just the place of the least noisy distance is released, {picks}. The distance of a place is how many "
     "rows lie between it and the wanted rank. A neighbouring table moves one row along one edge: differences "
@@ -257,7 +261,7 @@ class Select(OneTable):
         if not self.change:
             return f"{each}every value is the quantile"
         many = "each value and its quantile" if len(self.shares) > 1 else "the value and the quantile"
-        more = f", and 1/{self.parts} of those of one value," if self.in_rounds else ""
+        more = f", besides 1/{self.parts} of the rows of one value," if self.in_rounds else ""
         return f"with 95% probability {each}at most {self.gap:,} rows{more} lie between {many}"
 
     @property
@@ -303,6 +307,7 @@ class Select(OneTable):
             "noise": f"{LAWS[PLACES]}, {scale}; just the places are released",
             "typical error": f"+-{math.sqrt(self.mse):,.3g} rows at most, where rows are spread evenly",
             "accuracy": self.accuracy,
+            "intervals": INTERVALS,
         }
 
 

@@ -6,10 +6,8 @@ sees rows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -187,12 +185,6 @@ def _row_sums(record: Mapping[str, Any], lines: int, first: int, each: Floats) -
 
 def _read_rows(record: Mapping[str, Any], lines: int) -> RowSpread:
     """Return how estimates from the rows that a record describes vary."""
-    return _rows_of(json.dumps(record, sort_keys=True), lines)
-
-
-@lru_cache(maxsize=4)
-def _rows_of(text: str, lines: int) -> RowSpread:
-    record = json.loads(text)
     sizes = from_runs(record["sizes"])
     codes, rows = read_codes(record, lines * len(sizes)), unpack_rows(record["rows"])
     if max(rows.shape) > MAX_DENSE or rows.shape[1] != sizes.sum():

@@ -150,7 +150,8 @@ class Combined(OneRound):
         said = {"parts": "; ".join(self._named())}
         for label, each in self._each():
             if each.mechanism == PLACES and each.sensitivity:  # whose noise is in rows
-                said[label] = "; ".join(each.notes(query, rows_public=rows_public).values())
+                own = each.notes(query, rows_public=rows_public)
+                said[label] = "; ".join(text for heading, text in own.items() if heading != "typical error")
                 continue
             for heading, text in each.notes(query, rows_public=rows_public).items():
                 said[heading] = f"{said[heading]}; {text}" if heading in said else text

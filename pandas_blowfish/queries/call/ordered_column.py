@@ -98,7 +98,8 @@ def one_column(columns: Any, verb: str) -> str:
     """Return the single column that a verb is about."""
     names = column_names(columns)
     if len(names) > 1:
-        raise ArgumentError("columns", f"{verb} of several columns", allowed="one ordered column")
+        fix = "agg({column: names}) and describe(columns) are about several, in one charge."
+        raise ArgumentError("columns", f"{verb} of several columns", allowed="one ordered column", fix=fix)
     return names[0]
 
 

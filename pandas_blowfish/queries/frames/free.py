@@ -124,7 +124,13 @@ def _lines(release: pd.DataFrame, ordered: bool) -> Lines:
         count, std, unshaped, cells = count[:, :-1], std[:, :-1], unshaped[:, :-1], cells[:-1]
         cells = cells.astype("int64") if _whole(cells) else cells
     if ordered and not _has_order(cells):
-        raise FrameError("the released values have no order", fix="ask for the counts themselves.")
+        last = index.names[-1]
+        fix = "ask for the counts themselves"
+        if index.nlevels > 1:
+            fix += ", or first for a sub-table that ends with an ordered column: .blowfish.marginal([...])"
+        raise FrameError(
+            f"{f'values of {last!r}' if last else 'the released values'} have no order", fix=f"{fix}."
+        )
     summed = facts["verb"] == "cumhist"
     groups = index.droplevel(-1)[::size] if isinstance(index, pd.MultiIndex) else None
     positions, shown = (
