@@ -165,14 +165,15 @@ def links(graph: RecordGraph, tally: Tally, of_bin: Ints, count: int) -> Links:
 
 def _listed(graph: RecordGraph, tally: Tally, of_bin: Ints, count: int) -> Ints | None:
     """Return joined atoms from the edges themselves, or None where these are too many."""
-    if graph.edge_count <= MAX_LISTED and tally.domain.size <= MAX_LISTED:
-        bins = tally.labels()
-        atoms = np.append(np.where(bins < 0, -1, of_bin[bins]), -1)  # the last is "absent" itself
-        atoms[atoms < 0] = count
-        return _distinct(atoms[np.minimum(graph.edges(), len(atoms) - 1)], count)
-    if len(tally.binnings) > 1 or tally.condition is not None:
+    few = graph.edge_count <= MAX_LISTED and tally.domain.size <= MAX_LISTED
+    if not few and (len(tally.binnings) > 1 or tally.condition is not None):
         return None
-    atoms = np.where(of_bin < 0, count, of_bin)
+    bins = tally.labels()
+    atoms = np.where(bins < 0, -1, of_bin[bins])  # of cells
+    atoms[atoms < 0] = count
+    if few:
+        absent = len(atoms)
+        return _distinct(np.append(atoms, count)[np.minimum(graph.edges(), absent)], count)
     found = joined_in_column(graph.blocks[0].graph, atoms, count)
     if found is not None and graph.presence:
         present = np.unique(atoms)
