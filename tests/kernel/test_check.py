@@ -458,6 +458,16 @@ def test_many_columns_are_checked_in_short_time():
     assert Check.of(policy, plan).text.startswith("20,000 drawn of about 10^")
 
 
+@pytest.mark.parametrize("most", [10**8, 3 * 10**8, 10**9])
+def test_squares_of_few_made_up_records_are_compared_where_more_do_not_fit(most):
+    """Sums beyond 2^61 are clamped where they are counted, which is no lie."""
+    policy = bf.Policy(Domain((integers("x", -most, most),)), secrets={"x": bf.threshold(10)})
+    df = pd.DataFrame({"x": [1, 5, -most, most]}).blowfish.protect(policy, epsilon=40)
+
+    for _ in range(10):
+        df.blowfish.var("x", epsilon=1)
+
+
 @pytest.mark.parametrize("text", [None, "region in ['north', 'east']"])
 def test_a_strategy_that_passed_is_checked_again_for_another_part(text):
     """What passed as everyone's may not be charged to some, whether it looks at their column or not."""

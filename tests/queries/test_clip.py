@@ -165,7 +165,8 @@ def test_a_release_is_saved_and_loaded(df, tmp_path):
 
 REFUSED = [
     (lambda plan: plan.sum("pay", clip=(5, 5)), ArgumentError, "leave one value"),
-    (lambda plan: plan.sum("pay", clip=(200_000, 300_000)), ArgumentError, "leave one value"),
+    (lambda plan: plan.sum("pay", clip=(200_000, 300_000)), ArgumentError, "beyond those declared"),
+    (lambda plan: plan.sum("pay", clip=(500, 5)), ArgumentError, "reversed"),
     (lambda plan: plan.sum("pay", clip="wide"), ArgumentError, "not bounds"),
     (lambda plan: plan.sum("pay", clip=500), ArgumentError, "not bounds"),
     (lambda plan: plan.sum("pay", clip={}), ArgumentError, "not about the columns"),

@@ -20,12 +20,20 @@ class PickStep:
         low: The number of the quantile that its run of cells begins with; -1 for the first cell.
         high: That of the quantile that its run ends with; -1 for the last cell.
         share: Which share of the rows of its run lies below it.
+        rounded: How far that is from the share that was asked for.
     """
 
     at: int
     low: int
     high: int
     share: Fraction
+    rounded: Fraction = Fraction(0)
+
+    @classmethod
+    def nearest(cls, at: int, low: int, high: int, share: Fraction) -> PickStep:
+        """Return the step whose share is a fraction of few parts."""
+        whole = whole_share(share)
+        return cls(at, low, high, whole, abs(whole - share))
 
     @property
     def leaves(self) -> Fraction:
@@ -38,7 +46,7 @@ Level = tuple[PickStep, ...]
 
 def pick_apart(shares: Sequence[Fraction]) -> tuple[Level, ...]:
     """Return a single level: each quantile by itself, among all cells."""
-    return (tuple(PickStep(at, -1, -1, whole_share(share)) for at, share in enumerate(shares)),)
+    return (tuple(PickStep.nearest(at, -1, -1, share) for at, share in enumerate(shares)),)
 
 
 def pick_by_halves(shares: Sequence[Fraction]) -> tuple[Level, ...]:
@@ -63,7 +71,7 @@ def pick_by_halves(shares: Sequence[Fraction]) -> tuple[Level, ...]:
         at = (low + high) // 2
         inside = ends[high + 1] - ends[low + 1]
         share = (shares[at] - ends[low + 1]) / inside
-        levels[depth].append(PickStep(at, low, high if high < len(shares) else -1, whole_share(share)))
+        levels[depth].append(PickStep.nearest(at, low, high if high < len(shares) else -1, share))
         add(depth + 1, low, at)
         add(depth + 1, at, high)
 
@@ -80,6 +88,17 @@ def whole_share(share: Fraction) -> Fraction:
     """
     short = share.limit_denominator(SHORT)
     return short if abs(short - share) <= NEAR else Fraction(round(share * FINE), FINE)
+
+
+def rounding(levels: Sequence[Level]) -> Fraction:
+    """Return by which share of all rows ranks are off at most, because shares are of few parts.
+
+    A rank is off by that of its own share and by no more than the larger of those it lies between.
+    """
+    found = {-1: Fraction(0)}
+    for step in (step for level in levels for step in level):
+        found[step.at] = step.rounded + max(found[step.low], found[step.high])
+    return max(found.values())
 
 
 def rank_variances(levels: Sequence[Level], scale: Fraction) -> Iterator[Fraction]:

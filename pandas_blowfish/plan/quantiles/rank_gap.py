@@ -33,7 +33,8 @@ def rank_gap(
     Proof note:
         Requires: `draw_choices`; nothing of the counts.
         Ensures:  P(at most so many rows lie between every place of one line and its quantile) >= level; where
-                  others are picked between them, besides a share 1 / parts of the rows of one cell.
+                  others are picked between them, besides a share 1 / parts of the rows of one cell; where
+                  shares were rounded, besides the share `rounding` of all rows.
         Because:  some place holds the wanted rank of its run, at distance 0, so the one picked is no further
                   off than `selection_gap` at that level; the doubt is shared among the picks. A wanted rank
                   lies between two that are off themselves, and is off by the same shares of these; where a

@@ -15,7 +15,14 @@ import pandas as pd
 from pandas_blowfish.exact.arrays import Floats, Ints
 from pandas_blowfish.plan.loss import WorstCase
 from pandas_blowfish.plan.protocol import LAWS, PLACES, OneTable, Round, Targets
-from pandas_blowfish.plan.quantiles.halving import Level, pick_apart, pick_by_halves, rank_variances
+from pandas_blowfish.plan.quantiles.halving import (
+    NEAR,
+    Level,
+    pick_apart,
+    pick_by_halves,
+    rank_variances,
+    rounding,
+)
 from pandas_blowfish.plan.quantiles.line_cells import LineCells, PlaceRows
 from pandas_blowfish.plan.quantiles.rank_gap import bound_cells, rank_gap
 from pandas_blowfish.plan.quantiles.sensitivity import Reach, place_change
@@ -251,6 +258,7 @@ class Select(OneTable):
         if rows is None or more or condition is not None or partial:
             return tuple(np.where(each < 0, -1, end) for end in ends)  # type: ignore[return-value]
         lost = Fraction(rows * len(self.levels), self.parts) if self.in_rounds else Fraction(0)
+        lost += rows * rounding(self.levels)
         gaps = [self._gap_at(float(level)) + lost for level in levels]
         return bound_cells(cells[0], self.shares, gaps, rows, ends)
 
@@ -262,6 +270,8 @@ class Select(OneTable):
             return f"{each}every value is the quantile"
         many = "each value and its quantile" if len(self.shares) > 1 else "the value and the quantile"
         more = f", besides 1/{self.parts} of the rows of one value," if self.in_rounds else ""
+        if (off := rounding(self.levels)) > NEAR:
+            more += f"{' and' if more else ', besides'} {math.ceil(float(off) * 1e8) / 1e8:.3g} of all rows,"
         return f"with 95% probability {each}at most {self.gap:,} rows{more} lie between {many}"
 
     @property

@@ -22,7 +22,9 @@ def random_atoms(draw, policy, make_filter, columns):
     tally = scope.tally(policy, columns, None)
     if draw.random() < 0.5:  # bins of several cells, and cells in none
         axis, many = draw.randrange(len(columns)), draw.randint(1, 3)
-        tally = tally.rebin(axis, np.array([draw.randint(-1, many - 1) for _ in range(tally.shape[axis])]), many)
+        tally = tally.rebin(
+            axis, np.array([draw.randint(-1, many - 1) for _ in range(tally.shape[axis])]), many
+        )
     labels = [draw.randint(-1, 4) for _ in range(tally.size)]
     number = {label: rank for rank, label in enumerate(sorted(set(labels) - {-1}))}
     of_bin = np.array([number.get(label, -1) for label in labels])

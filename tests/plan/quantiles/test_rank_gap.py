@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import pandas_blowfish as bf
-from pandas_blowfish.plan.quantiles.halving import pick_apart, pick_by_halves
+from pandas_blowfish.plan.quantiles.halving import pick_apart, pick_by_halves, rounding
 from pandas_blowfish.plan.quantiles.rank_gap import bound_cells, rank_gap
 from pandas_blowfish.plan.ranks.gap import selection_gap
 from pandas_blowfish.policy.domain import Domain, integers
@@ -51,6 +51,21 @@ def test_more_picks_are_stated_to_be_further_off():
 
     assert one < rank_gap(apart, 50, 1, Fraction(20)) < rank_gap(halves, 50, 1, Fraction(20)) < 3 * one
     assert rank_gap(halves, 50, 1, Fraction(0)) == 0
+
+
+def test_shares_of_too_many_parts_are_off_by_what_is_stated():
+    """Of 20 million rows a millionth of a share is twenty: noise that is small does not make it less."""
+    policy = bf.Policy(Domain((integers("x", 0, 9),)), secrets={"x": bf.threshold(1)})
+    values = np.repeat(np.array([0, 1], dtype=np.int8), [6_000_005, 13_999_995])
+    df = pd.DataFrame({"x": values}).blowfish.protect(policy, epsilon=10**6)
+
+    found = df.blowfish.quantile("x", [0.3000003, 0.3000004], epsilon=50, strategy="select")
+
+    ends = found.blowfish.interval()
+    assert (ends["low"] <= [0, 1]).all()
+    assert (ends["high"] >= [0, 1]).all()
+    assert "besides 2.1e-07 of all rows" in found.blowfish.receipt["accuracy"]
+    assert rounding(pick_by_halves(QUARTERS)) == 0
 
 
 def test_quantiles_lie_between_their_cells():
