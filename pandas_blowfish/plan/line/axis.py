@@ -284,7 +284,9 @@ def _ends(segments: Ints, pairs: Ints) -> Ints:
 
 def _distinct(pairs: Ints, size: int) -> Ints:
     """Return pairs of numbers below `size`, each once, in order."""
-    return np.column_stack(np.divmod(np.unique(pairs[:, 0] * size + pairs[:, 1]), max(size, 1)))
+    keys = np.sort(pairs[:, 0] * size + pairs[:, 1])  # np.unique hashes, and many such keys hash alike
+    kept = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+    return np.column_stack(np.divmod(kept, max(size, 1)))
 
 
 def _first_of_both(segments: Ints, pairs: Ints) -> Ints:
