@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pandas_blowfish.plan.line.question import Spans
 
 TRANSPORT = "transport"
-QUICK = 6  # the longest reach whose noise is planned in a moment
-QUICK_COUNTS = 4  # of single counts, which longer runs hardly make more exact than a noise each
+WORTHWHILE = 4  # reach beyond which single counts are hardly more exact than with a noise each
 PREFIXES = Layout(1)
 PROOF = (
     "Prefix sums on each line: a neighbouring table moves one row along one edge of the policy, which "
@@ -154,8 +153,8 @@ class TransportBuilder:
 
     def build(self, asked: Spans, axis: LineGraph, epsilon: Fraction, *, alone: bool) -> Iterator[Transport]:
         """Yield the one measurement that follows from the line, where rows neither leave nor change it."""
-        most = QUICK if asked.kind != "cells" else QUICK_COUNTS
-        if is_offered(axis) and (alone or furthest(axis) <= most):
+        long = asked.kind == "cells" and furthest(axis) > WORTHWHILE
+        if is_offered(axis) and (alone or not long):
             yield Transport(self.name, asked, axis, PREFIXES, (1,), epsilon)
 
     def reread(self, asked: Spans, axis: LineGraph, epsilon: Fraction, form: Mapping[str, Any]) -> Transport:

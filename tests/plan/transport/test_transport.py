@@ -90,12 +90,14 @@ def test_lines_that_rows_leave_or_change_have_none(policy, where):
         plan.cumhist("x", epsilon=1, strategy="transport")
 
 
-def test_reaches_that_plan_slowly_must_be_asked_for():
-    """Seven and eight are offered by name alone."""
+def test_single_counts_under_longer_reaches_have_a_noise_each():
+    """Where transport gains hardly anything it must be asked for by name."""
     plan = policy_of(7, 60).plan
 
-    assert plan.cumhist("x", epsilon=1).strategy != "transport"
-    assert plan.cumhist("x", epsilon=1, strategy="transport").mse < plan.cumhist("x", epsilon=1).mse
+    assert plan.cumhist("x", epsilon=1).strategy == "transport"
+    assert plan.hist("x", epsilon=1).strategy == "identity"
+    assert "transport" not in plan.hist("x", epsilon=1).candidates["strategy"].tolist()
+    assert plan.hist("x", epsilon=1, strategy="transport").strategy == "transport"
 
 
 def test_values_with_gaps_are_lines_of_segments():
