@@ -76,7 +76,7 @@ def test_every_feature_is_released_within_its_charge(named, scope):
         assert (low <= high).all()
         boxes += bool(plan.scales.joint)
         if plan.scales.joint:
-            assert "balls" in found.blowfish.receipt["noise"]
+            assert "drawn together" in found.blowfish.receipt["noise"]
 
     assert boxes
 
