@@ -50,12 +50,12 @@ SLOW = {  # test, without parameters -> why it takes more than LONG seconds
     "tests/test_packaging.py::test_first_release_runs_where_it_is_installed": (
         "builds the archives and installs pandas, numpy and scipy into a new environment, for the whole file"
     ),
-    "tests/test_packaging.py::test_every_verb_runs_with_nothing_more": "runs every verb of the README in that environment",
+    "tests/test_packaging.py::test_every_verb_runs_with_nothing_more": "runs all verbs in it",
     "tests/engines/test_spark.py::test_verbs_answer_as_in_pandas": "the first starts Spark and its workers",
     "tests/test_notebooks.py::test_runs_from_a_clean_kernel": "starts a kernel and runs a whole notebook",
     "tests/test_documents.py::test_docs_build_and_name_everything": "builds all pages, pictures included",
-    "tests/test_editors.py::test_a_type_checker_knows_what_comes_back": "starts a type checker without its cache",
-    "tests/benchmarks/test_peers.py::test_diffprivlib_answers_everything": "runs each question of a peer's job",
+    "tests/test_editors.py::test_a_type_checker_knows_what_comes_back": "starts a type checker",
+    "tests/benchmarks/test_peers.py::test_diffprivlib_answers_everything": "runs each of a job",
     "tests/benchmarks/test_peers.py::test_ours_under_full_has_the_noise_of_a_changed_value": (
         "runs each question of a job, often enough to see its noise"
     ),
