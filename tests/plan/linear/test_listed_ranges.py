@@ -12,7 +12,7 @@ import pandas_blowfish as bf
 from pandas_blowfish.errors import BlowfishError, UnsoundPlanError
 from pandas_blowfish.plan.linear.listed_ranges import ListedRanges
 from pandas_blowfish.plan.loss import edge_loss
-from pandas_blowfish.policy.domain import Domain, integers
+from pandas_blowfish.policy.domain import Domain, from_dict, integers
 
 
 def drawn(draw, make_policy, make_filter):
@@ -68,6 +68,37 @@ def test_loss_and_errors_of_random_ranges(chunk, make_policy, make_filter, by_de
             assert plan.std == pytest.approx(np.sqrt(np.maximum(slow, 0)), rel=1e-5, abs=1e-4)
     assert noisy > 20
     assert tight > noisy / 2
+
+
+@pytest.mark.usefixtures("short_search")
+def test_no_range_loses_more_where_edges_are_too_many_to_list(make_policy, make_filter, monkeypatch):
+    """What is known of a column's graph is about its cells, not about the bins that ranges cut."""
+    monkeypatch.setattr("pandas_blowfish.plan.linear.sensitivity.MAX_LISTED", -1)
+    noisy = 0
+    for seed in range(160):
+        case = drawn(random.Random(f"listed {seed}"), make_policy, make_filter)
+        for plan in [] if case is None else case[1]:
+            policy, _, epsilon = case
+            edges = definition_edges(policy, plan.domain.columns)
+            assert edge_loss(plan.matrix(), plan.scales, edges).value <= epsilon
+            noisy += plan.sensitivity > 0
+    assert noisy > 20
+
+
+@pytest.mark.parametrize(
+    "secret", [bf.full(), bf.threshold(1_500), bf.partition([[*range(4_990)], [*range(4_990, 5_000)]])]
+)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_ranges_of_long_columns_are_released(secret, nullable):
+    """Of columns with more edges than are gone through, by what the kernel checks."""
+    spec = {"type": "integer", "min": 0, "max": 4_999, "nullable": nullable}
+    policy = bf.Policy(Domain((from_dict("x", spec),)), secrets={"x": secret})
+    values = [1, 50, None, 4_999] if nullable else [1, 50, 4_999]
+    df = pd.DataFrame({"x": pd.array(values, dtype="Int64")}).blowfish.protect(policy, epsilon=100)
+
+    for ranges in ([(0, 10)], [(0, 10), (11, None)], [(0, 2_500)], [(4_995, None)]):
+        for strategy in ("auto", "direct", "optimised"):
+            assert len(df.blowfish.range("x", ranges, epsilon=1, strategy=strategy)) == len(ranges)
 
 
 def test_parts_of_a_line_are_searched_by_themselves():
