@@ -239,7 +239,7 @@ def _search(asked: Spans, line: LineGraph, joined: Joined, nests: Sequence[Neste
     parts = np.full(size, -1) if line.open else line.segments
     starts = [*map(_weighted, nests), _squares(size)]
     starts += _asked_rows(asked, pairs) if asked.kind == "ranges" else []
-    effort = 1 if size <= SHORT else 2
+    effort = 1 if size <= SHORT else 3
     return optimise(_squared(asked), pairs, parts, starts, times=times, lattice=LATTICE, effort=effort)
 
 
