@@ -37,6 +37,7 @@ NEAR = 1.02  # times the least error that any method has: near enough
 WORK = 2e9  # operations of the whole search, roughly: about 2 s at the largest size
 LOOKED_AT = 5_000  # pairs that a stage looks at, besides those that turn out to change most
 MANY = 1_000  # joined pairs, beyond which rows with even columns are taken as they are where all are joined
+SPOILT = 1.01  # times the error of rows before they were rounded
 GAIN = 1e-9  # of a step, below which a descent ends
 MAX_CACHED = 64
 _found: OrderedDict[bytes, Ints] = OrderedDict()
@@ -89,8 +90,8 @@ def optimise(
     if rows is None or not _answers(rows, gram, parts):
         problem = Problem.of(gram, pairs, parts, often)
         with one_thread():
-            best = _search(problem, [*starts, *begun], queries, least_error(gram, pairs), effort)
-        rows = best.problem.whole_rows(best.values, lattice)
+            found = _search(problem, [*starts, *begun], queries, least_error(gram, pairs), effort)
+            rows = _rounded(found, lattice)
         rows = rows[np.abs(rows).sum(axis=1) > 0]
         keep(key, rows)
     _found[key] = rows
@@ -125,8 +126,8 @@ class Tried:
 
 def _search(
     problem: Problem, starts: Sequence[Floats], queries: Ints | None, least: float, effort: int
-) -> Tried:
-    """Return the best of what the most promising starts lead to.
+) -> list[Tried]:
+    """Return what the most promising starts are, and what they lead to.
 
     Args:
         problem: What is minimised.
@@ -136,17 +137,18 @@ def _search(
         effort: As for `optimise`.
     """
     begun: list[tuple[Tried, Floats]] = []
+    # where not all atoms are told apart, rows are searched among those that tell no more than is asked
+    narrow = None if queries is None else problem.narrow_to(queries)
+    fewer = narrow is not None and narrow.basis is not None and narrow.basis.shape[1] < len(problem.gram)
     for start in starts:
-        used = problem
-        if problem.deficient(start):
-            if queries is None:
-                continue
-            # rows that do not tell all atoms apart are searched among those that tell no more than is asked
-            used = problem.narrow_to(queries)
-        begun.append((Tried.of(used, used.values(start)), start))
+        enough = not problem.deficient(start)
+        if enough:
+            begun.append((Tried.of(problem, problem.values(start)), start))
+        if narrow is not None and (fewer or not enough):
+            begun.append((Tried.of(narrow, narrow.values(start)), start))
     begun.sort(key=lambda each: each[0].error)
     if begun[0][0].error <= NEAR * least:
-        return begun[0][0]
+        return [each for each, _ in begun]
     tried, left = [each for each, _ in begun], WORK
     for each, start in begun[:EVENED]:
         work = MOST * each.problem.work(len(start), 0)
@@ -155,15 +157,34 @@ def _search(
             tried.append(Tried.of(problem, problem.even_columns(start, MOST)))
     tried.sort(key=lambda each: each.error)
     if problem.complete and len(problem.one) > MANY:
-        return tried[0]  # of columns with equal norms nothing better is found
+        return tried  # of columns with equal norms nothing better is found
     costs = [len(STAGES) * used.problem.work(used.values.shape[1], _looked_at(used)) for used in tried]
     many = min(effort + 1, max(1, int((np.cumsum(costs) * LEAST <= left).sum())))
     steps = int(np.clip(left / (sum(costs[:many]) + (effort - 1) * costs[0]), LEAST, effort * MOST))
     best = tried[0]
     for number in show_progress(range(many + effort - 1), "searching query rows"):
         begin = tried[number] if number < many else best  # the best one is improved again
-        best = min(best, _improved(begin, steps), key=lambda each: each.error)
-    return best
+        tried.append(_improved(begin, steps))
+        best = min(best, tried[-1], key=lambda each: each.error)
+    return tried
+
+
+def _rounded(found: Sequence[Tried], lattice: int) -> Ints:
+    """Return the whole-number rows of what has the least error, unless rounding spoils it.
+
+    Where queries leave some directions open, descent gives up rows that tell these, all but a little:
+    rounded, the other rows are no combinations of queries any more.
+    """
+    best: tuple[float, Ints] | None = None
+    for each in sorted(found, key=lambda each: each.error):
+        rows = each.problem.whole_rows(each.values, lattice)
+        error = Tried.of(each.problem, each.problem.values(rows.astype(np.float64))).error
+        if best is None or error < best[0]:
+            best = error, rows
+        if error <= SPOILT * each.error:
+            break
+    assert best is not None
+    return best[1]
 
 
 def _looked_at(tried: Tried) -> int:

@@ -85,6 +85,18 @@ def test_no_range_loses_more_where_edges_are_too_many_to_list(make_policy, make_
     assert noisy > 20
 
 
+def test_rows_of_few_queries_are_not_spoilt_by_rounding():
+    """Two ranges of three atoms: rows that tell all apart are not needed, and may round to worse ones."""
+    spec = {"type": "integer", "min": 0, "max": 11, "nullable": True}
+    policy = bf.Policy(Domain((from_dict("x", spec),)), secrets={"x": bf.threshold(2)})
+
+    plan = policy.plan.where("x != 3").range("x", [(0, 4), (2, 11)], epsilon=1)
+
+    assert plan.strategy == "optimised"
+    assert plan.mse == pytest.approx(4, rel=0.01)
+    assert plan.privacy_loss() == 1
+
+
 @pytest.mark.parametrize(
     "secret", [bf.full(), bf.threshold(1_500), bf.partition([[*range(4_990)], [*range(4_990, 5_000)]])]
 )
